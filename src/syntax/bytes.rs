@@ -1,0 +1,45 @@
+//! Classes of bytes (RFC 9110 §5.6, RFC 2046 §5.1.1) and trimming.
+
+/// `tchar` (RFC 9110 §5.6.2).
+pub(crate) const fn is_token(b: u8) -> bool {
+    matches!(b, b'!' | b'#' | b'$' | b'%' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.'
+        | b'^' | b'_' | b'`' | b'|' | b'~' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z')
+}
+
+/// What a field value may hold (RFC 9110 §5.5): VCHAR, SP, HTAB, obs-text.
+pub(crate) const fn is_field_value(b: u8) -> bool {
+    matches!(b, b'\t' | b' '..=b'~' | 0x80..)
+}
+
+/// A control character of ASCII.
+pub(crate) const fn is_control(b: u8) -> bool {
+    b < 0x20 || b == 0x7f
+}
+
+/// Optional white space (RFC 9110 §5.6.3).
+pub(crate) const fn is_ows(b: u8) -> bool {
+    matches!(b, b' ' | b'\t')
+}
+
+/// `bchars` (RFC 2046 §5.1.1).
+pub(crate) const fn is_boundary(b: u8) -> bool {
+    matches!(b, b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'\'' | b'(' | b')' | b'+' | b'_' | b','
+        | b'-' | b'.' | b'/' | b':' | b'=' | b'?' | b' ')
+}
+
+/// How many bytes at the start of `bytes` satisfy `class`.
+pub(crate) fn run(bytes: &[u8], class: impl Fn(u8) -> bool) -> usize {
+    bytes.iter().position(|&b| !class(b)).unwrap_or(bytes.len())
+}
+
+/// `bytes` without the bytes of `class` at its ends, and where the rest starts.
+pub(crate) fn trim(bytes: &[u8], class: impl Fn(u8) -> bool) -> (usize, &[u8]) {
+    let start = run(bytes, &class);
+    let end = bytes.iter().rposition(|&b| !class(b)).map_or(start, |last| last + 1);
+    (start, bytes.get(start..end).unwrap_or_default())
+}
+
+/// How many bytes `a` and `b` have in common from their starts.
+pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}

@@ -12,6 +12,7 @@
 )]
 
 pub mod error;
+pub mod parser;
 pub mod syntax;
 
 mod limits;
@@ -21,4 +22,5 @@ pub use crate::{
     error::{Category, Location, PartId},
     limits::Limits,
     name::{InvalidName, PartName},
+    parser::Status,
 };

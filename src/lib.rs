@@ -11,6 +11,7 @@
     )
 )]
 
+pub mod control;
 pub mod error;
 pub mod parser;
 pub mod syntax;
@@ -19,6 +20,7 @@ mod limits;
 mod name;
 
 pub use crate::{
+    control::{Control, ControlErrorKind, Reference},
     error::{Category, Location, PartId},
     limits::Limits,
     name::{InvalidName, PartName},

@@ -1,0 +1,414 @@
+//! The one pass over the document: RFC 8259 and I-JSON by serde_json, and, in its visitor, depth,
+//! members given twice, and references (ACP-CTL-4, ACP-CTL-5, ACP-REF-1…6, ACP-LIM-9).
+
+use std::{borrow::Cow, fmt, ops::Range, sync::LazyLock};
+
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+
+use super::{
+    ControlError, ControlErrorKind, Place,
+    members::Members,
+    path::{Path, index},
+    place,
+    refs::{REF, References},
+};
+use crate::{Limits, name::PartName};
+
+/// What can be set about reading a document.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rules {
+    pub(crate) max_depth: usize,
+    pub(crate) allow_duplicate_members: bool,
+}
+
+/// Reads `text`: its references, and the first fault among them; or the first fault of its syntax.
+pub(super) fn read(
+    text: &str,
+    rules: Rules,
+    own_name: Option<&PartName>,
+) -> Result<(References, Option<ControlError>), ControlError> {
+    let max_depth = rules.max_depth.min(Limits::JSON_DEPTH_CEILING);
+    let mut reader = Reader {
+        text: address(text)..address(text) + text.len(),
+        rules: Rules { max_depth, ..rules },
+        own_name,
+        path: Path::default(),
+        members: Members::default(),
+        strings: 0,
+        references: References::default(),
+        reference_fault: None,
+        stopped: None,
+    };
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    deserializer.disable_recursion_limit();
+    let outcome = Value { reader: &mut reader, role: Role::Ordinary }
+        .deserialize(&mut deserializer)
+        .and_then(|_| deserializer.end());
+    if let Err(error) = outcome {
+        let looked_at = place::last_looked_at(text, &error);
+        let kind = reader.stopped.unwrap_or_else(|| syntax_fault(&error, looked_at < text.len()));
+        let at = match kind {
+            ControlErrorKind::TooDeep { limit } => place::first_deeper(text, limit),
+            ControlErrorKind::MemberTwice => place::string_end(text, reader.strings),
+            ControlErrorKind::NumberOutOfRange => place::number_start(text, looked_at),
+            _ => looked_at,
+        };
+        return Err(ControlError::new(kind, place::line_column(text, at)));
+    }
+    reader.references.close();
+    Ok((reader.references, reader.reference_fault))
+}
+
+/// `inside`: the fault is before the end of the text, whatever serde_json says.
+fn syntax_fault(error: &serde_json::Error, inside: bool) -> ControlErrorKind {
+    let text = error.to_string();
+    let reason = match text.rfind(" at line ").and_then(|end| text.get(..end)) {
+        _ if inside && error.is_eof() => "invalid escape",
+        Some(reason) => reason,
+        None => &text,
+    };
+    if reason == "number out of range" {
+        return ControlErrorKind::NumberOutOfRange;
+    }
+    ControlErrorKind::Malformed { reason: reason.into() }
+}
+
+fn address(text: &str) -> usize {
+    text.as_ptr().addr()
+}
+
+/// State of the pass.
+struct Reader<'t> {
+    /// The addresses of the text, to tell what stands in it from what serde_json made up.
+    text: Range<usize>,
+    rules: Rules,
+    own_name: Option<&'t PartName>,
+    path: Path<'t>,
+    members: Members<'t>,
+    /// Strings read so far, member names too.
+    strings: usize,
+    references: References,
+    /// The first; later ones do not matter, and the syntax goes before it.
+    reference_fault: Option<ControlError>,
+    /// Why the visitor stopped the pass.
+    stopped: Option<ControlErrorKind>,
+}
+
+impl<'t> Reader<'t> {
+    fn stop<E: serde::de::Error>(&mut self, kind: ControlErrorKind) -> E {
+        let error = E::custom("stopped");
+        self.stopped = Some(kind);
+        error
+    }
+
+    fn enter<E: serde::de::Error>(&mut self) -> Result<(), E> {
+        let limit = self.rules.max_depth;
+        if self.path.depth() >= limit {
+            return Err(self.stop(ControlErrorKind::TooDeep { limit }));
+        }
+        self.path.enter();
+        Ok(())
+    }
+
+    fn reference_fault(&mut self, kind: ControlErrorKind) {
+        if self.reference_fault.is_none() {
+            let place = Place::Pointer(self.path.pointer());
+            self.reference_fault = Some(ControlError::new(kind, place));
+        }
+    }
+
+    /// An object that holds nothing but a valid `$ref` has ended.
+    fn reference(&mut self, name: &str) {
+        if self.own_name.is_some_and(|own| own == name) {
+            self.reference_fault(ControlErrorKind::RefToControl);
+        } else {
+            let node = self.path.container(self.references.tree());
+            self.references.push(node, name);
+        }
+    }
+
+    /// A value that is not a string has come.
+    fn not_a_string(&mut self, role: Role) {
+        if role == Role::OfRef {
+            self.reference_fault(ControlErrorKind::RefNotString);
+        }
+    }
+
+    /// The digits of a number that serde_json has not judged.
+    fn number<T, E: serde::de::Error>(&mut self, digits: &str) -> Result<Option<T>, E> {
+        match digits.parse::<f64>() {
+            Ok(number) if number.is_finite() => Ok(None),
+            _ => Err(self.stop(ControlErrorKind::NumberOutOfRange)),
+        }
+    }
+
+    fn is_made_up(&self, key: &str) -> bool {
+        !self.text.contains(&address(key))
+    }
+}
+
+/// What a value is read for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Ordinary,
+    /// It is the value of `$ref`.
+    OfRef,
+}
+
+/// Reads one value. Gives its text when it is a string and stands after `$ref`.
+struct Value<'r, 't> {
+    reader: &'r mut Reader<'t>,
+    role: Role,
+}
+
+impl<'t> Value<'_, 't> {
+    fn other<E>(self) -> Result<Option<Cow<'t, str>>, E> {
+        self.reader.not_a_string(self.role);
+        Ok(None)
+    }
+
+    fn string<E>(self, text: impl FnOnce() -> Cow<'t, str>) -> Result<Option<Cow<'t, str>>, E> {
+        self.reader.strings += 1;
+        Ok((self.role == Role::OfRef).then(text))
+    }
+}
+
+impl<'t> DeserializeSeed<'t> for Value<'_, 't> {
+    type Value = Option<Cow<'t, str>>;
+
+    fn deserialize<D: Deserializer<'t>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'t> Visitor<'t> for Value<'_, 't> {
+    type Value = Option<Cow<'t, str>>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self::Value, E> {
+        self.other()
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
+        self.other()
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
+        self.other()
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
+        self.other()
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
+        self.other()
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'t str) -> Result<Self::Value, E> {
+        self.string(|| Cow::Borrowed(text))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
+        self.string(|| Cow::Owned(text.to_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'t>>(self, mut elements: A) -> Result<Self::Value, A::Error> {
+        let Self { reader, role } = self;
+        reader.not_a_string(role);
+        reader.enter()?;
+        for at in 0.. {
+            reader.path.element(index(at));
+            let element = Value { reader: &mut *reader, role: Role::Ordinary };
+            if elements.next_element_seed(element)?.is_none() {
+                break;
+            }
+        }
+        reader.path.leave();
+        Ok(None)
+    }
+
+    fn visit_map<A: MapAccess<'t>>(self, mut members: A) -> Result<Self::Value, A::Error> {
+        let Self { reader, role } = self;
+        reader.not_a_string(role);
+        let mut first = None;
+        if *NUMBERS_ARE_MAPS {
+            // An object that is too deep is at fault before anything in it.
+            let name = members.next_key_seed(Name);
+            let name = name.or_else(|error| reader.enter::<A::Error>().and(Err(error)))?;
+            if let Some(Cow::Borrowed(name)) = name
+                && reader.is_made_up(name)
+            {
+                return reader.number(&members.next_value::<Cow<'_, str>>()?);
+            }
+            first = Some(name);
+        }
+        reader.enter()?;
+        let mut object = reader.members.open();
+        let (mut count, mut has_ref, mut target) = (0, false, None);
+        loop {
+            let Some(name) = first.take().map_or_else(|| members.next_key_seed(Name), Ok)? else {
+                break;
+            };
+            reader.strings += 1;
+            let is_ref = name == REF;
+            if !reader.rules.allow_duplicate_members
+                && !reader.members.insert(&mut object, name.clone())
+            {
+                return Err(reader.stop(ControlErrorKind::MemberTwice));
+            }
+            if has_ref || (is_ref && count > 0) {
+                reader.reference_fault(ControlErrorKind::RefNotAlone);
+            }
+            count += 1;
+            reader.path.member(name);
+            let role = if is_ref { Role::OfRef } else { Role::Ordinary };
+            let value = members.next_value_seed(Value { reader: &mut *reader, role })?;
+            if is_ref {
+                has_ref = true;
+                target = value;
+                if target.as_ref().is_some_and(|name| PartName::check(name.as_bytes()).is_err()) {
+                    reader.reference_fault(ControlErrorKind::RefNotName);
+                }
+            }
+        }
+        if let Some(name) = target
+            && reader.reference_fault.is_none()
+        {
+            reader.reference(&name);
+        }
+        reader.members.close(&object);
+        reader.path.leave();
+        Ok(None)
+    }
+}
+
+/// Whether a crate somewhere in the build has turned on serde_json's `arbitrary_precision`: numbers
+/// then come as maps of one made-up member, and out of range is for us to see.
+static NUMBERS_ARE_MAPS: LazyLock<bool> =
+    LazyLock::new(|| "1e999".parse::<serde_json::Number>().is_ok());
+
+/// Reads a member name.
+struct Name;
+
+impl<'t> DeserializeSeed<'t> for Name {
+    type Value = Cow<'t, str>;
+
+    fn deserialize<D: Deserializer<'t>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl<'t> Visitor<'t> for Name {
+    type Value = Cow<'t, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a member name")
+    }
+
+    fn visit_borrowed_str<E>(self, name: &'t str) -> Result<Self::Value, E> {
+        Ok(Cow::Borrowed(name))
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
+        Ok(Cow::Owned(name.to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RULES: Rules = Rules { max_depth: 8, allow_duplicate_members: false };
+
+    fn fault(text: &str) -> (&'static str, usize, usize) {
+        let Err(error) = read(text, RULES, None) else { panic!("{text} is valid") };
+        match error.into_parts() {
+            (kind, Place::LineColumn { line, column, .. }) => (kind.code(), line, column),
+            (kind, place) => panic!("{kind:?} {place:?}"),
+        }
+    }
+
+    fn reference_fault(text: &str) -> (ControlErrorKind, Place) {
+        let own = "own".parse().unwrap();
+        read(text, RULES, Some(&own)).unwrap().1.unwrap().into_parts()
+    }
+
+    #[test]
+    fn syntax_faults_are_placed_acp_ctl_4_acp_ctl_5_acp_lim_9() {
+        for (text, code, line, column) in [
+            ("", "control_malformed", 1, 1),
+            ("{\n \"a\":1,}", "control_malformed", 2, 8),
+            ("{\"a\":1", "control_malformed", 1, 7),
+            ("[\"é\", x]", "control_malformed", 1, 7),
+            ("\"a\nb\"", "control_malformed", 1, 3),
+            ("\"\\u00\n0\"", "control_malformed", 1, 6),
+            // An escape that the end of the text cuts is at fault at its first bad digit...
+            ("\"\\u\nd", "control_malformed", 1, 4),
+            ("\"\\u00", "control_malformed", 1, 6),
+            ("\"\\ux\" \\", "control_malformed", 1, 4),
+            // ...and an escaped backslash starts no escape.
+            ("\"\\\\ux", "control_malformed", 1, 6),
+            ("\"\\\\uxbc\n\"", "control_malformed", 1, 8),
+            ("{} {}", "control_malformed", 1, 4),
+            ("[012]", "control_malformed", 1, 3),
+            ("{\"a\":1,\n\"\\u0061\":2}", "control_malformed", 2, 8),
+            ("[[[[[[[[[1]]]]]]]]]", "limit_json_depth", 1, 9),
+            ("{\"a\":1,\"a\":[[[[[[[[[]]]]]]]]]}", "control_malformed", 1, 10),
+        ] {
+            assert_eq!(fault(text), (code, line, column), "{text}");
+        }
+    }
+
+    #[test]
+    fn every_fault_of_a_reference_has_its_kind_and_pointer_acp_ref_3_acp_ref_4_acp_ref_6() {
+        use ControlErrorKind::{RefNotAlone, RefNotName, RefNotString, RefToControl};
+        for (text, kind, pointer) in [
+            (r#"{"$ref":1}"#, RefNotString, ""),
+            (r#"{"a":[0,{"$ref":["x"]}]}"#, RefNotString, "/a/1"),
+            (r#"{"a":{"$ref":{"$ref":"x/y"}}}"#, RefNotString, "/a"),
+            (r#"{"a/b":{"\u0024ref":"x/y"}}"#, RefNotName, "/a~1b"),
+            (r#"{"a":{"$ref":"x","b":1}}"#, RefNotAlone, "/a"),
+            (r#"{"a":{"b":1,"$ref":"x"}}"#, RefNotAlone, "/a"),
+            (r#"[{"$ref":"own"},{"$ref":1}]"#, RefToControl, "/0"),
+            (r#"[{"$ref":1},{"$ref":"own"}]"#, RefNotString, "/0"),
+            (r#"{"$ref":"own","a":1}"#, RefNotAlone, ""),
+        ] {
+            assert_eq!(reference_fault(text), (kind, Place::Pointer(pointer.to_owned())), "{text}");
+        }
+    }
+
+    #[test]
+    fn syntax_goes_before_references_acp_ctl_7() {
+        assert_eq!(fault(r#"[{"$ref":1},]"#).0, "control_malformed");
+    }
+
+    #[test]
+    fn references_keep_document_order_acp_ref_1_acp_ref_7() {
+        let text = r#"{"z":{"$ref":"b"},"a":[{"$ref":"a"},{"x":{"$ref":"b"}},"$ref",{"ref":"b"}]}"#;
+        let (references, fault) = read(text, RULES, None).unwrap();
+        assert!(fault.is_none());
+        let all: Vec<_> = references.iter().collect();
+        assert_eq!(
+            all,
+            [("/z".to_owned(), "b"), ("/a/0".to_owned(), "a"), ("/a/1/x".to_owned(), "b")]
+        );
+        assert_eq!(references.pointers("b").collect::<Vec<_>>(), ["/z", "/a/1/x"]);
+        assert_eq!(references.first_unknown(|name| name == "b").unwrap(), "/a/0");
+        assert_eq!(references.first_unknown(|_| true), None);
+        assert!(!references.contains("c"));
+    }
+
+    #[test]
+    fn numbers_are_judged_by_their_nearest_double_acp_ctl_4() {
+        for text in ["1.7976931348623158e308", "-0", "1e-999", "123456789012345678901234567890"] {
+            assert!(read(text, RULES, None).is_ok(), "{text}");
+        }
+        for (text, column) in [("1e999", 1), ("[0, -1e400 ]", 5), ("[1.7976931348623159e308]", 2)] {
+            assert_eq!(fault(text), ("control_malformed", 1, column), "{text}");
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Where the reader stands in the document, and how places are kept.
+//!
+//! A JSON Pointer spelled out for every reference could take far more memory than the document: one
+//! long member name above many references is enough. So places are nodes that know their parent,
+//! made for references only, and a pointer is spelled out when somebody asks for it.
+
+use std::borrow::Cow;
+
+/// A node: its index and one, or 0 for the root, which is none.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct NodeId(u32);
+
+/// A step from a container into a member or element, in eight bytes: nested arrays have one for
+/// every two bytes of text.
+#[derive(Debug, Clone, Copy)]
+struct Node {
+    parent: NodeId,
+    /// The element's index, or, with this bit set, the index of the member name in `Tree`.
+    step: u32,
+}
+
+const MEMBER: u32 = 1 << 31;
+
+/// The places of references.
+#[derive(Debug, Default)]
+pub(super) struct Tree {
+    nodes: Vec<Node>,
+    /// Member names on the way to references, one after the other, and where each ends.
+    names: String,
+    name_ends: Vec<u32>,
+}
+
+impl Tree {
+    /// The JSON Pointer (RFC 6901) of a node.
+    pub(super) fn pointer(&self, mut node: NodeId) -> String {
+        let mut steps = Vec::new();
+        while let Some(Node { parent, step }) = self.node(node) {
+            steps.push(match step & MEMBER {
+                0 => Cow::Owned(step.to_string()),
+                _ => Cow::Borrowed(self.name((step - MEMBER) as usize)),
+            });
+            node = *parent;
+        }
+        pointer(steps.iter().rev().map(AsRef::as_ref))
+    }
+
+    fn node(&self, id: NodeId) -> Option<&Node> {
+        self.nodes.get((id.0 as usize).checked_sub(1)?)
+    }
+
+    fn name(&self, at: usize) -> &str {
+        let end = |at: usize| self.name_ends.get(at).map_or(0, |&end| end as usize);
+        let start = at.checked_sub(1).map_or(0, end);
+        self.names.get(start..end(at)).unwrap_or_default()
+    }
+
+    fn add(&mut self, parent: NodeId, token: &Token<'_>) -> NodeId {
+        let step = match token {
+            Token::Element(index) => *index,
+            Token::Member(name) => {
+                self.names.push_str(name);
+                self.name_ends.push(index(self.names.len()));
+                MEMBER | index(self.name_ends.len() - 1)
+            }
+        };
+        self.nodes.push(Node { parent, step });
+        NodeId(index(self.nodes.len()))
+    }
+
+    pub(super) fn shrink(&mut self) {
+        self.nodes.shrink_to_fit();
+        self.names.shrink_to_fit();
+        self.name_ends.shrink_to_fit();
+    }
+}
+
+/// A document has at most `u32::MAX` bytes, so places in it fit, and what takes two bytes and more
+/// each, elements and members, is counted in 31 bits.
+pub(super) fn index(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}
+
+#[derive(Debug)]
+enum Token<'t> {
+    Element(u32),
+    Member(Cow<'t, str>),
+}
+
+/// The way from the root to where the reader stands.
+#[derive(Debug, Default)]
+pub(super) struct Path<'t> {
+    /// Each step with its node, once it was needed.
+    steps: Vec<(Token<'t>, Option<NodeId>)>,
+}
+
+impl<'t> Path<'t> {
+    pub(super) fn depth(&self) -> usize {
+        self.steps.len()
+    }
+
+    /// Enters a container: a step that no element or member has taken yet.
+    pub(super) fn enter(&mut self) {
+        self.steps.push((Token::Element(0), None));
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.steps.pop();
+    }
+
+    pub(super) fn element(&mut self, index: u32) {
+        self.step(Token::Element(index));
+    }
+
+    pub(super) fn member(&mut self, name: Cow<'t, str>) {
+        self.step(Token::Member(name));
+    }
+
+    fn step(&mut self, token: Token<'t>) {
+        if let Some(last) = self.steps.last_mut() {
+            *last = (token, None);
+        }
+    }
+
+    /// The node of the container the reader is in.
+    pub(super) fn container(&mut self, tree: &mut Tree) -> NodeId {
+        let containing = self.steps.len().saturating_sub(1);
+        let known = self.steps.iter().take(containing).rposition(|(_, node)| node.is_some());
+        let mut node = known.and_then(|at| self.steps.get(at)?.1).unwrap_or_default();
+        let unknown = known.map_or(0, |at| at + 1);
+        for (token, place) in self.steps.iter_mut().take(containing).skip(unknown) {
+            node = tree.add(node, token);
+            *place = Some(node);
+        }
+        node
+    }
+
+    /// The JSON Pointer of the container the reader is in.
+    pub(super) fn pointer(&self) -> String {
+        let containing = self.steps.len().saturating_sub(1);
+        let tokens: Vec<Cow<'_, str>> = self
+            .steps
+            .iter()
+            .take(containing)
+            .map(|(token, _)| match token {
+                Token::Element(index) => index.to_string().into(),
+                Token::Member(name) => Cow::Borrowed(name.as_ref()),
+            })
+            .collect();
+        pointer(tokens.iter().map(AsRef::as_ref))
+    }
+}
+
+fn pointer<'a>(tokens: impl Iterator<Item = &'a str>) -> String {
+    let mut pointer = String::new();
+    for token in tokens {
+        pointer.push('/');
+        pointer.push_str(&token.replace('~', "~0").replace('/', "~1"));
+    }
+    pointer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_are_shared_and_pointers_escaped_acp_ref_1() {
+        let (mut tree, mut path) = (Tree::default(), Path::default());
+        path.enter();
+        path.member("a/b~c".into());
+        path.enter();
+        for i in 0..3 {
+            path.element(i);
+            path.enter();
+            let node = path.container(&mut tree);
+            assert_eq!(tree.pointer(node), format!("/a~1b~0c/{i}"));
+            assert_eq!(path.pointer(), format!("/a~1b~0c/{i}"));
+            path.leave();
+        }
+        assert_eq!(tree.nodes.len(), 4);
+        assert_eq!(tree.names, "a/b~c");
+    }
+}

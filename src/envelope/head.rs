@@ -1,0 +1,180 @@
+//! The head of a content part, judged line by line (ACP-HDR-3, ACP-HDR-7, ACP-NAME-1…3).
+
+use std::{borrow::Cow, fmt, sync::Arc};
+
+use super::{Config, DecodeError, DecodeErrorKind, EnvelopeErrorKind};
+use crate::{
+    control::{Pointers, References},
+    error::{Location, PartId},
+    name::PartName,
+    parser::{Meaning, PartHead},
+    syntax::{Disposition, Fields, MediaType},
+};
+
+/// What is known of a content part before its body comes. It pins the buffer its headers came in.
+#[derive(Clone)]
+pub struct ContentHead {
+    head: PartHead,
+    name: PartName,
+    media_type: MediaType,
+    references: Arc<References>,
+}
+
+impl ContentHead {
+    /// Position in the message, counted from 0; the control part is 0.
+    #[must_use]
+    pub const fn index(&self) -> usize {
+        self.head.index()
+    }
+
+    /// The part's name.
+    #[must_use]
+    pub const fn name(&self) -> &PartName {
+        &self.name
+    }
+
+    /// The media type; `text/plain` where none is sent (ACP-HDR-4).
+    #[must_use]
+    pub const fn media_type(&self) -> &MediaType {
+        &self.media_type
+    }
+
+    /// The file name for display, never a path (ACP-HDR-6). `None` when there is none, or none that
+    /// is UTF-8.
+    #[must_use]
+    pub fn filename(&self) -> Option<Cow<'_, str>> {
+        self.disposition()?.filename()
+    }
+
+    /// The bytes of the file name as sent, without quotes (ACP-HDR-6).
+    #[must_use]
+    pub fn filename_bytes(&self) -> Option<&[u8]> {
+        self.disposition()?.filename_bytes()
+    }
+
+    /// All header fields in the order sent, unknown ones too (ACP-HDR-2).
+    #[must_use]
+    pub fn fields(&self) -> Fields<'_> {
+        self.head.fields()
+    }
+
+    /// Whether the control document refers to the part. One that is not referred to is no part of
+    /// the payload (ACP-REF-8).
+    #[must_use]
+    pub fn is_referenced(&self) -> bool {
+        self.references.contains(self.name.as_str())
+    }
+
+    /// The JSON Pointers of the references to the part, in document order.
+    #[must_use]
+    pub fn referenced_by(&self) -> Pointers<'_> {
+        self.references.pointers(self.name.as_str())
+    }
+
+    /// The byte of the message at which the body starts.
+    #[must_use]
+    pub fn body_offset(&self) -> u64 {
+        self.head.body_offset()
+    }
+
+    fn disposition(&self) -> Option<Disposition<'_>> {
+        let field = self.fields().find(|field| field.is("content-disposition"))?;
+        Disposition::parse(field.value).ok()
+    }
+}
+
+impl fmt::Debug for ContentHead {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ContentHead")
+            .field("name", &self.name)
+            .field("media_type", &self.media_type)
+            .field("filename", &self.filename())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Equal fields; the place in the message does not matter.
+impl PartialEq for ContentHead {
+    fn eq(&self, other: &Self) -> bool {
+        self.fields().map(|f| (f.name, f.value)).eq(other.fields().map(|f| (f.name, f.value)))
+    }
+}
+
+impl Eq for ContentHead {}
+
+/// What a part's fields say, its place in the message aside.
+#[derive(Debug)]
+pub(super) struct HeadFields {
+    /// The name, and where it starts.
+    pub(super) name: Option<(PartName, u64)>,
+    /// The media type, and where its value starts.
+    pub(super) media_type: Option<(MediaType, u64)>,
+}
+
+impl HeadFields {
+    /// Reads the fields line by line, and has `judge_type` judge the media type at its line.
+    pub(super) fn read(
+        head: &PartHead,
+        judge_type: impl Fn(&MediaType) -> Result<(), EnvelopeErrorKind>,
+    ) -> Result<Self, DecodeError> {
+        let mut this = Self { name: None, media_type: None };
+        for meaning in head.meanings() {
+            let (at, meaning) = meaning.map_err(|e| this.fault(head, e.kind(), e.offset()))?;
+            match meaning {
+                Meaning::Disposition(disposition) => {
+                    let Some(name) = disposition.name() else { continue };
+                    let name_at = at + disposition.name_at() as u64;
+                    let name = PartName::from_bytes(name).map_err(|e| {
+                        let at = name_at + e.position() as u64;
+                        this.fault(head, EnvelopeErrorKind::NameInvalid, at)
+                    })?;
+                    this.name = Some((name, name_at));
+                }
+                Meaning::ContentType(media_type) => {
+                    judge_type(&media_type).map_err(|kind| this.fault(head, kind, at))?;
+                    this.media_type = Some((media_type, at));
+                }
+            }
+        }
+        Ok(this)
+    }
+
+    fn fault(&self, head: &PartHead, kind: impl Into<DecodeErrorKind>, at: u64) -> DecodeError {
+        DecodeError::new(kind, Location::Byte(at), Some(self.part_id(head)))
+    }
+
+    /// The part, with its name once that is known.
+    pub(super) fn part_id(&self, head: &PartHead) -> PartId {
+        PartId::new(head.index(), self.name.as_ref().map(|(name, _)| name.clone()))
+    }
+
+    /// The part's head, once it is known to have a name.
+    pub(super) fn into_content(
+        self,
+        head: PartHead,
+        name: PartName,
+        references: Arc<References>,
+    ) -> ContentHead {
+        let media_type = self.media_type.map_or_else(MediaType::text_plain, |(m, _)| m);
+        ContentHead { head, name, media_type, references }
+    }
+}
+
+/// ACP-CTL-1: the first part is `application/json`.
+pub(super) fn judge_control_type(media_type: &MediaType) -> Result<(), EnvelopeErrorKind> {
+    if media_type.is("application/json") { Ok(()) } else { Err(EnvelopeErrorKind::ControlNotJson) }
+}
+
+/// ACP-NAME-3 and ACP-CTL-6: no later part is multipart, or `application/json`.
+pub(super) fn judge_content_type(
+    media_type: &MediaType,
+    config: &Config,
+) -> Result<(), EnvelopeErrorKind> {
+    if media_type.type_().eq_ignore_ascii_case("multipart") {
+        Err(EnvelopeErrorKind::NestedMultipart)
+    } else if media_type.is("application/json") && !config.allow_json_content {
+        Err(EnvelopeErrorKind::ControlDuplicate)
+    } else {
+        Ok(())
+    }
+}

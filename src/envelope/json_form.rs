@@ -1,0 +1,81 @@
+//! The JSON form: the control document alone (ACP-MSG-1, ACP-MSG-5, ACP-LIM-6).
+
+use super::{
+    DecodeError, DecodeErrorKind, EnvelopeErrorKind, Item, decoder::Shared, document::Document,
+};
+use crate::{
+    Limits,
+    error::Location,
+    parser::{Input, ParseErrorKind, Status},
+    syntax::MediaType,
+};
+
+#[derive(Debug)]
+pub(super) struct JsonForm {
+    media_type: MediaType,
+    /// Where the media type starts in the Content-Type value.
+    media_type_at: usize,
+    document: Document,
+    /// Bytes of the message taken so far.
+    offset: u64,
+    /// No input follows.
+    finished: bool,
+    /// The document was judged.
+    done: bool,
+}
+
+impl JsonForm {
+    pub(super) fn new(media_type: MediaType, media_type_at: usize) -> Self {
+        let document = Document::default();
+        Self { media_type, media_type_at, document, offset: 0, finished: false, done: false }
+    }
+
+    pub(super) fn finish(&mut self) {
+        self.finished = true;
+    }
+
+    pub(super) const fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    pub(super) fn next_item(
+        &mut self,
+        shared: &mut Shared,
+        input: &mut impl Input,
+    ) -> Result<Status<Item>, DecodeError> {
+        if self.done {
+            return Ok(Status::End);
+        }
+        let arrived = input.bytes().len();
+        if arrived > 0 {
+            let length = self.offset + arrived as u64;
+            if let Some((kind, limit)) = excess(&shared.config.limits, length) {
+                return Err(DecodeError::new(kind, Location::Byte(limit), None));
+            }
+            self.offset = length;
+            self.document.append(input.take(arrived));
+        }
+        if !self.finished {
+            return Ok(Status::NeedInput);
+        }
+        self.done = true;
+        let raw = self.document.take();
+        let (charset, at) = self.media_type.charset();
+        let label = Location::ContentType(self.media_type_at + at);
+        let control = shared.judge(raw, charset.as_deref(), None, 0, label)?;
+        shared.judge_references(|_| false)?;
+        Ok(Status::Item(Item::Control(control)))
+    }
+}
+
+/// The limit that a body of `length` bytes exceeds first, and its number of bytes.
+pub(super) fn excess(limits: &Limits, length: u64) -> Option<(DecodeErrorKind, u64)> {
+    let json = limits.max_json_bytes.min(Document::MAX) as u64;
+    let message = limits.max_message_bytes;
+    if length > json && json <= message {
+        let kind = EnvelopeErrorKind::ControlTooLarge { limit: limits.max_json_bytes };
+        return Some((kind.into(), json));
+    }
+    (length > message)
+        .then_some((ParseErrorKind::MessageTooLarge { limit: message }.into(), message))
+}

@@ -1,0 +1,176 @@
+//! The rules of a message, on top of the multipart parser and the control document.
+
+mod config;
+mod decoder;
+mod document;
+mod error;
+mod head;
+mod json_form;
+mod multipart_form;
+mod warning;
+
+use bytes::{Bytes, BytesMut};
+
+pub use self::{
+    config::Config,
+    decoder::{EnvelopeDecoder, Item, SalvagedControl},
+    error::{DecodeError, DecodeErrorKind, EnvelopeErrorKind},
+    head::ContentHead,
+    warning::{Warning, WarningCode},
+};
+use crate::{
+    control::{Control, Reference},
+    name::PartName,
+    parser::Status,
+};
+
+/// A decoded, valid message: control document and content parts (ACP-MSG-1).
+///
+/// Both forms of a message give the same envelope (ACP-MSG-3): envelopes are equal when their
+/// control documents and content parts are; the control part's name and warnings do not matter.
+#[derive(Debug, Clone)]
+pub struct Envelope {
+    control: Control,
+    control_name: Option<PartName>,
+    parts: Vec<Part>,
+    warnings: Vec<Warning>,
+}
+
+impl Envelope {
+    /// The control document.
+    #[must_use]
+    pub const fn control(&self) -> &Control {
+        &self.control
+    }
+
+    /// The control part's name; `None` in the JSON form, or where it has none.
+    #[must_use]
+    pub const fn control_name(&self) -> Option<&PartName> {
+        self.control_name.as_ref()
+    }
+
+    /// The content parts in the order sent.
+    #[must_use]
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// The content part of that name, matched exactly.
+    #[must_use]
+    pub fn part(&self, name: &str) -> Option<&Part> {
+        self.parts.iter().find(|part| part.head.name() == name)
+    }
+
+    /// The content part a reference means. `None` for a reference that is not of this message. Looks
+    /// at one part after the other.
+    #[must_use]
+    pub fn resolve(&self, reference: &Reference) -> Option<&Part> {
+        self.part(reference.name().as_str())
+    }
+
+    /// What is worth knowing, though the message stands.
+    #[must_use]
+    pub fn warnings(&self) -> &[Warning] {
+        &self.warnings
+    }
+}
+
+impl PartialEq for Envelope {
+    fn eq(&self, other: &Self) -> bool {
+        self.control == other.control && self.parts == other.parts
+    }
+}
+
+impl Eq for Envelope {}
+
+/// A content part.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    head: ContentHead,
+    body: Bytes,
+}
+
+impl Part {
+    /// Name, media type, file name, other fields, references.
+    #[must_use]
+    pub const fn head(&self) -> &ContentHead {
+        &self.head
+    }
+
+    /// The content, byte for byte.
+    #[must_use]
+    pub const fn body(&self) -> &Bytes {
+        &self.body
+    }
+}
+
+/// Decodes a whole message with the default [`Config`].
+///
+/// `content_type` is the message's Content-Type value; `body` is not copied: the parts are views of
+/// it, and keep it alive.
+///
+/// # Errors
+///
+/// A [`DecodeError`] with any code of the specification.
+///
+/// ```
+/// let body = "--b\r\nContent-Type: application/json\r\n\r\n{\"doc\":{\"$ref\":\"d\"}}\r\n--b\r\n\
+///     Content-Disposition: form-data; name=\"d\"\r\nContent-Type: application/pdf\r\n\r\n%PDF\r\n--b--\r\n";
+/// let envelope = acp_envelope::decode("multipart/form-data; boundary=b", body)?;
+/// assert_eq!(envelope.part("d").unwrap().body(), "%PDF");
+///
+/// let error = acp_envelope::decode("multipart/form-data; boundary=b", "--b\r\n").unwrap_err();
+/// assert_eq!(error.code(), "truncated");
+/// # Ok::<(), acp_envelope::DecodeError>(())
+/// ```
+pub fn decode(
+    content_type: impl AsRef<[u8]>,
+    body: impl Into<Bytes>,
+) -> Result<Envelope, DecodeError> {
+    decode_with(content_type, body, Config::default())
+}
+
+/// Decodes a whole message. See [`decode`].
+///
+/// # Errors
+///
+/// A [`DecodeError`] with any code of the specification.
+pub fn decode_with(
+    content_type: impl AsRef<[u8]>,
+    body: impl Into<Bytes>,
+    config: Config,
+) -> Result<Envelope, DecodeError> {
+    let mut body = body.into();
+    let mut decoder = EnvelopeDecoder::new(content_type, config)?;
+    let mut control = None;
+    let mut parts: Vec<Part> = Vec::new();
+    loop {
+        match decoder.next_item(&mut body)? {
+            Status::Item(Item::Control(document)) => control = Some(document),
+            Status::Item(Item::PartStart(head)) => parts.push(Part { head, body: Bytes::new() }),
+            Status::Item(Item::Data(data)) => {
+                if let Some(part) = parts.last_mut() {
+                    append(&mut part.body, data);
+                }
+            }
+            Status::Item(Item::PartEnd { .. }) => {}
+            Status::NeedInput => decoder.finish(),
+            Status::End => break,
+        }
+    }
+    let (control_name, warnings) = decoder.into_findings();
+    // A message that ends without an error has had its control document.
+    let control = control.ok_or_else(DecodeError::control_missing_at_end)?;
+    Ok(Envelope { control, control_name, parts, warnings })
+}
+
+/// Appends `data`: by view where nothing is there yet, by copy otherwise.
+fn append(body: &mut Bytes, data: Bytes) {
+    if body.is_empty() {
+        *body = data;
+    } else {
+        let mut joined = BytesMut::from(std::mem::take(body));
+        joined.extend_from_slice(&data);
+        *body = joined.freeze();
+    }
+}

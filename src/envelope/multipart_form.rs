@@ -1,0 +1,208 @@
+//! The multipart form: control part first, then content parts (ACP-CTL-1, ACP-CTL-2, ACP-NAME-2,
+//! ACP-REF-5…9).
+
+use std::collections::BTreeSet;
+
+use super::{
+    Config, DecodeError, EnvelopeErrorKind, Item, WarningCode,
+    decoder::Shared,
+    document::Document,
+    head::{HeadFields, judge_content_type, judge_control_type},
+};
+use crate::{
+    error::{Location, PartId},
+    name::PartName,
+    parser::{Event, Input, ParseError, ParseErrorKind, Parser, PartHead, Status},
+    syntax::{Boundary, MediaType},
+};
+
+#[derive(Debug)]
+pub(super) struct MultipartForm {
+    parser: Parser,
+    /// The control part, while its body comes.
+    control: Option<ControlPart>,
+    /// The part whose body comes.
+    current: Option<PartId>,
+    /// Names of all parts so far. A tree, so that no choice of names makes it slow.
+    names: BTreeSet<PartName>,
+}
+
+#[derive(Debug)]
+struct ControlPart {
+    document: Document,
+    body: u64,
+    charset: Option<Vec<u8>>,
+    /// Where the Content-Type value is.
+    label: u64,
+}
+
+impl MultipartForm {
+    pub(super) fn new(boundary: &Boundary, config: &Config) -> Self {
+        // The parser counts the control part too.
+        let limits = config.limits.max_parts(config.limits.max_parts.saturating_add(1));
+        Self {
+            parser: Parser::new(boundary, limits),
+            control: None,
+            current: None,
+            names: BTreeSet::new(),
+        }
+    }
+
+    pub(super) fn finish(&mut self) {
+        self.parser.finish();
+    }
+
+    pub(super) const fn offset(&self) -> u64 {
+        self.parser.offset()
+    }
+
+    pub(super) fn next_item(
+        &mut self,
+        shared: &mut Shared,
+        input: &mut impl Input,
+    ) -> Result<Status<Item>, DecodeError> {
+        loop {
+            let event = match self.parser.next_event(input) {
+                Ok(Status::Item(event)) => event,
+                Ok(Status::NeedInput) => return Ok(Status::NeedInput),
+                Ok(Status::End) => return Ok(Status::End),
+                Err(error) => return Err(self.parse_error(&error, shared)),
+            };
+            if let Some(item) = self.event(event, shared)? {
+                return Ok(Status::Item(item));
+            }
+        }
+    }
+
+    fn event(&mut self, event: Event, shared: &mut Shared) -> Result<Option<Item>, DecodeError> {
+        match event {
+            Event::PartStart(head) if head.index() == 0 => {
+                self.control_start(&head, shared)?;
+                Ok(None)
+            }
+            Event::PartStart(head) => self.content_start(head, shared).map(Some),
+            Event::Data(data) => match &mut self.control {
+                None => Ok(Some(Item::Data(data))),
+                Some(control) => {
+                    control.document.append(data);
+                    Ok(None)
+                }
+            },
+            Event::PartEnd { len } => match self.control.take() {
+                None => Ok(Some(Item::PartEnd { len })),
+                Some(control) => self.control_end(control, shared).map(Some),
+            },
+            Event::Close { offset } => {
+                if shared.control().is_none() {
+                    let location = Location::Byte(offset);
+                    return Err(DecodeError::new(
+                        EnvelopeErrorKind::ControlMissing,
+                        location,
+                        None,
+                    ));
+                }
+                shared.judge_references(|name| self.names.contains(name))?;
+                Ok(None)
+            }
+            Event::Preamble { offset } => {
+                shared.warn(WarningCode::Preamble, Location::Byte(offset), None)?;
+                Ok(None)
+            }
+            Event::Epilogue { offset } => {
+                shared.warn(WarningCode::Epilogue, Location::Byte(offset), None)?;
+                Ok(None)
+            }
+        }
+    }
+
+    /// ACP-CTL-1, ACP-CTL-2.
+    fn control_start(&mut self, head: &PartHead, shared: &mut Shared) -> Result<(), DecodeError> {
+        let fields = HeadFields::read(head, judge_control_type)?;
+        let part = fields.part_id(head);
+        let end = Location::Byte(head.blank_line());
+        let Some((media_type, label)) = fields.media_type else {
+            return Err(DecodeError::new(EnvelopeErrorKind::ControlUntyped, end, Some(part)));
+        };
+        match fields.name {
+            Some((name, _)) => {
+                self.names.insert(name.clone());
+                shared.control_name = Some(name);
+            }
+            None => shared.warn(WarningCode::ControlUnnamed, end, Some(part.clone()))?,
+        }
+        let max_bytes = shared.config.limits.max_control_bytes.min(Document::MAX);
+        self.parser.limit_part(max_bytes as u64);
+        let document = Document::default();
+        let (charset, _) = media_type.charset();
+        self.control = Some(ControlPart { document, body: head.body_offset(), charset, label });
+        self.current = Some(part);
+        Ok(())
+    }
+
+    /// ACP-CTL-7.
+    fn control_end(
+        &mut self,
+        mut control: ControlPart,
+        shared: &mut Shared,
+    ) -> Result<Item, DecodeError> {
+        let raw = control.document.take();
+        let label = Location::Byte(control.label);
+        let part = self.current.take();
+        shared.judge(raw, control.charset.as_deref(), part, control.body, label).map(Item::Control)
+    }
+
+    /// ACP-HDR-7: the fields line by line, then what is missing, then the name again, then findings.
+    fn content_start(&mut self, head: PartHead, shared: &mut Shared) -> Result<Item, DecodeError> {
+        let fields =
+            HeadFields::read(&head, |media_type| judge_content_type(media_type, &shared.config))?;
+        let part = fields.part_id(&head);
+        let end = Location::Byte(head.blank_line());
+        let Some((name, name_at)) = fields.name.clone() else {
+            return Err(DecodeError::new(ParseErrorKind::NameMissing, end, Some(part)));
+        };
+        let name_at = Location::Byte(name_at);
+        if !self.names.insert(name.clone()) {
+            return Err(DecodeError::new(EnvelopeErrorKind::NameDuplicate, name_at, Some(part)));
+        }
+        let charset_place = match &fields.media_type {
+            None => Some(end),
+            Some((media_type, at)) if lacks_charset(media_type) => Some(Location::Byte(*at)),
+            Some(_) => None,
+        };
+        if let Some(location) = charset_place {
+            shared.warn(WarningCode::CharsetMissing, location, Some(part.clone()))?;
+        }
+        let references = shared.control().map(|c| c.reference_table().clone()).unwrap_or_default();
+        if !references.contains(name.as_str()) {
+            shared.warn(WarningCode::UnreferencedPart, name_at, Some(part.clone()))?;
+        }
+        self.current = Some(part);
+        Ok(Item::PartStart(fields.into_content(head, name, references)))
+    }
+
+    /// The parser's error, with what the message's rules add to it.
+    fn parse_error(&self, error: &ParseError, shared: &Shared) -> DecodeError {
+        let limits = &shared.config.limits;
+        let location = Location::Byte(error.offset());
+        let part = error.part().map(|index| match &self.current {
+            Some(current) if current.index == index => current.clone(),
+            _ => PartId::new(index, None),
+        });
+        match error.kind() {
+            ParseErrorKind::PartTooLarge { .. } if self.control.is_some() => {
+                let kind = EnvelopeErrorKind::ControlTooLarge { limit: limits.max_control_bytes };
+                DecodeError::new(kind, location, part)
+            }
+            ParseErrorKind::TooManyParts { .. } => {
+                let kind = ParseErrorKind::TooManyParts { limit: limits.max_parts };
+                DecodeError::new(kind, location, part)
+            }
+            kind => DecodeError::new(kind, location, part),
+        }
+    }
+}
+
+/// ACP-REF-9.
+fn lacks_charset(media_type: &MediaType) -> bool {
+    media_type.type_().eq_ignore_ascii_case("text") && !media_type.has_parameter("charset")
+}

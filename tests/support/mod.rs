@@ -8,6 +8,8 @@
 )]
 
 pub mod cases;
+pub mod messages;
+pub mod oracle;
 
 use acp_envelope::{Config, DecodeError, EnvelopeDecoder, Item, Limits, Location, Status};
 use bytes::Bytes;

@@ -1,0 +1,316 @@
+//! One message from its input to its report.
+
+use std::{
+    io::{self, Write},
+    process::ExitCode,
+    time::Duration,
+};
+
+use acp_envelope::{
+    Config, ContentHead, Control, DecodeError, EnvelopeDecoder, Item, Location, Status,
+    syntax::ContentType,
+};
+use bytes::Bytes;
+use indicatif::{ProgressBar, ProgressStyle};
+use sha2::{Digest as _, Sha256};
+
+use crate::{
+    args::Messages,
+    body::{Body, Piece, Unreadable},
+    excerpt::Window,
+    report::{ControlReport, Fault, PartReport, Place, Report, Verdict, WarningReport},
+};
+
+/// The most JSON Pointers that are listed for one part.
+const MAX_POINTERS: usize = 100;
+
+/// The most bytes of JSON Pointers in one report: a long member name stands in all of them.
+const MAX_POINTER_BYTES: usize = 1 << 20;
+
+/// Inputs from this size on show their progress.
+const LARGE: u64 = 64 << 20;
+
+/// The worst that happened, as the exit status says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Outcome {
+    Valid,
+    Refused,
+    Unreadable,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        Self::from(match outcome {
+            Outcome::Valid => 0,
+            Outcome::Refused => 1,
+            Outcome::Unreadable => 2,
+        })
+    }
+}
+
+/// Reads every file and prints each report as JSON or, with `print`, as text.
+pub(crate) fn each(
+    messages: &Messages,
+    digests: bool,
+    print: impl Fn(&Report) -> String,
+) -> io::Result<Outcome> {
+    let mut worst = Outcome::Valid;
+    for file in &messages.files {
+        let report = report(file, messages, digests || messages.json);
+        worst = worst.max(match report.verdict {
+            Verdict::Ok => Outcome::Valid,
+            Verdict::Refused => Outcome::Refused,
+            Verdict::Error => Outcome::Unreadable,
+        });
+        let mut out = io::stdout().lock();
+        if messages.json {
+            serde_json::to_writer(&mut out, &report)?;
+            writeln!(out)?;
+        } else if let (Verdict::Error, Some(fault)) = (report.verdict, &report.error) {
+            eprintln!("acp: {}: {}", printable(file), fault.message);
+        } else {
+            out.write_all(print(&report).as_bytes())?;
+        }
+    }
+    Ok(worst)
+}
+
+/// `text` with control characters escaped, so that it cannot steer a terminal.
+pub(crate) fn printable(text: &str) -> String {
+    let escaped = |c: char| match c {
+        '"' | '\'' | '\\' => c.to_string(),
+        c => c.escape_debug().to_string(),
+    };
+    text.chars().map(escaped).collect()
+}
+
+fn report(file: &str, messages: &Messages, digests: bool) -> Report {
+    let mut report = Report::new(file);
+    let run = Body::open(file, messages)
+        .and_then(|body| Run::new(body, messages.config(), digests, &mut report).decode());
+    match run {
+        Ok(()) => {}
+        Err(Unreadable::Http(fault)) => report.unreadable("http_malformed", fault),
+        Err(error) => report.unreadable("io", error.to_string()),
+    }
+    report
+}
+
+struct Run<'a> {
+    body: Body,
+    config: Config,
+    report: &'a mut Report,
+    window: Window,
+    progress: ProgressBar,
+    /// Digest of the current part, where digests are wanted.
+    digest: Option<Sha256>,
+    digests: bool,
+    /// Bytes of JSON Pointers that may still be listed.
+    pointer_room: usize,
+}
+
+impl<'a> Run<'a> {
+    fn new(body: Body, config: Config, digests: bool, report: &'a mut Report) -> Self {
+        let limits = &config.limits;
+        let keep = limits.max_header_bytes.saturating_add(limits.max_control_bytes);
+        let progress = progress(body.input_len);
+        let window = Window::new(keep);
+        let (digest, pointer_room) = (None, MAX_POINTER_BYTES);
+        Self { body, config, report, window, progress, digest, digests, pointer_room }
+    }
+
+    fn decode(mut self) -> Result<(), Unreadable> {
+        let declared = self.body.declared_len();
+        let Some(content_type) = self.body.content_types.first().cloned() else {
+            self.report.refuse(content_type_fields(
+                "HTTP message has no Content-Type field",
+                "send `Content-Type: multipart/form-data; boundary=…`, or `application/json`",
+            ));
+            return Ok(());
+        };
+        let mut decoder = match EnvelopeDecoder::new(&content_type, self.config) {
+            Ok(decoder) => decoder,
+            Err(error) => {
+                let mut fault = Fault::of(&error, declared);
+                fault.excerpt = excerpt_of_content_type(&content_type, &error);
+                self.report.refuse(fault);
+                return Ok(());
+            }
+        };
+        self.report.form = match ContentType::parse(&content_type, &self.config.limits) {
+            Ok(ContentType::Json(_)) => Some("json"),
+            Ok(_) => Some("multipart"),
+            Err(_) => None,
+        };
+        if self.body.content_types.len() > 1 {
+            self.report.refuse(content_type_fields(
+                "HTTP message has two Content-Type fields",
+                "do not set the Content-Type by hand beside the one the HTTP client writes",
+            ));
+            return Ok(());
+        }
+        if let Some(declared) = declared
+            && let Err(error) = decoder.declare_length(declared)
+        {
+            self.report.refuse(Fault::of(&error, Some(declared)));
+            return Ok(());
+        }
+        let outcome = self.pump(&mut decoder);
+        self.progress.finish_and_clear();
+        outcome?;
+        self.report.size = decoder.offset();
+        let warnings = decoder.warnings().iter();
+        self.report.warnings = warnings.map(WarningReport::of).collect();
+        Ok(())
+    }
+
+    /// Feeds the decoder until the message ends or is refused.
+    fn pump(&mut self, decoder: &mut EnvelopeDecoder) -> Result<(), Unreadable> {
+        let mut input = Bytes::new();
+        let mut cut = false;
+        loop {
+            match decoder.next_item(&mut input) {
+                Ok(Status::Item(item)) => self.item(item, decoder),
+                Ok(Status::NeedInput) => match self.body.next_piece()? {
+                    Piece::Data(data) => {
+                        self.progress.inc(data.len() as u64);
+                        self.window.push(data.clone());
+                        input = data;
+                    }
+                    Piece::End => decoder.finish(),
+                    Piece::Cut => {
+                        cut = true;
+                        decoder.finish();
+                    }
+                },
+                Ok(_) => {
+                    if cut {
+                        self.report.refuse(self.cut_short(decoder.offset()));
+                    } else {
+                        self.note_trailing()?;
+                    }
+                    return Ok(());
+                }
+                Err(error) => {
+                    let mut fault = Fault::of(&error, None);
+                    fault.excerpt = error.offset().and_then(|at| self.window.around(at));
+                    self.report.refuse(fault);
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn item(&mut self, item: Item, decoder: &EnvelopeDecoder) {
+        match item {
+            Item::Control(control) => self.report.control = Some(control_report(&control, decoder)),
+            Item::PartStart(head) => {
+                self.report.parts.push(part_report(&head, &mut self.pointer_room));
+                self.digest = self.digests.then(Sha256::new);
+            }
+            Item::Data(data) => {
+                if let Some(digest) = &mut self.digest {
+                    digest.update(&data);
+                }
+                if let Some(part) = self.report.parts.last_mut() {
+                    part.size += data.len() as u64;
+                }
+            }
+            Item::PartEnd { .. } => {
+                if let Some(part) = self.report.parts.last_mut() {
+                    part.sha256 = self.digest.take().map(|digest| hex::encode(digest.finalize()));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The message was complete, but not the body that the HTTP message declares.
+    fn cut_short(&self, at: u64) -> Fault {
+        Fault {
+            code: "truncated",
+            category: "truncated",
+            message: format!("input ends before the HTTP body does (byte {at})"),
+            location: Some(Place::Byte(at)),
+            part: None,
+            hint: "save the whole HTTP message",
+            excerpt: self.window.around(at),
+        }
+    }
+
+    /// Nothing is passed over in silence.
+    fn note_trailing(&mut self) -> Result<(), Unreadable> {
+        let trailing = self.body.trailing()?;
+        if trailing > 0 {
+            let file = printable(&self.report.file);
+            self.progress.suspend(|| {
+                eprintln!(
+                    "acp: {file}: {trailing} bytes after the HTTP message were not looked at"
+                );
+            });
+        }
+        Ok(())
+    }
+}
+
+fn excerpt_of_content_type(value: &[u8], error: &DecodeError) -> Option<[String; 2]> {
+    let Location::ContentType(at) = error.location() else { return None };
+    let mut window = Window::new(value.len());
+    window.push(Bytes::copy_from_slice(value));
+    window.around(*at as u64)
+}
+
+/// How many Content-Type fields there are is the carrier's matter, and this is the carrier
+/// (ACP-CT-2).
+fn content_type_fields(message: &str, hint: &'static str) -> Fault {
+    Fault {
+        code: "content_type_invalid",
+        category: "rule",
+        message: message.to_owned(),
+        location: None,
+        part: None,
+        hint,
+        excerpt: None,
+    }
+}
+
+fn control_report(control: &Control, decoder: &EnvelopeDecoder) -> ControlReport {
+    ControlReport {
+        name: decoder.control_name().map(ToString::to_string),
+        size: control.raw().len(),
+        sha256: hex::encode(Sha256::digest(control.raw())),
+        references: control.reference_count(),
+    }
+}
+
+fn part_report(head: &ContentHead, pointer_room: &mut usize) -> PartReport {
+    let fits = |pointer: &String| match pointer_room.checked_sub(pointer.len()) {
+        Some(left) => {
+            *pointer_room = left;
+            true
+        }
+        None => false,
+    };
+    PartReport {
+        index: head.index(),
+        name: head.name().to_string(),
+        content_type: head.media_type().to_string(),
+        filename: head.filename().map(Into::into),
+        size: 0,
+        sha256: None,
+        referenced_by: head.referenced_by().take(MAX_POINTERS).take_while(fits).collect(),
+        references: head.referenced_by().len(),
+    }
+}
+
+/// A bar on a terminal, for inputs that take a while.
+fn progress(input_len: Option<u64>) -> ProgressBar {
+    let Some(len) = input_len.filter(|&len| len >= LARGE) else { return ProgressBar::hidden() };
+    let template = "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
+    let bar = ProgressBar::new(len);
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}

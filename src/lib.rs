@@ -62,3 +62,8 @@ pub use crate::{
     name::{InvalidName, PartName},
     parser::Status,
 };
+
+/// The examples of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+pub struct Readme;

@@ -50,6 +50,26 @@ fn http(fields: &str, body: &str) -> Vec<u8> {
 }
 
 #[test]
+fn every_command_of_the_readme_works() {
+    let readme = fs::read_to_string("README.md").unwrap();
+    let block = readme.split("```sh\n").nth(1).unwrap().split("```").next().unwrap();
+    let commands: Vec<_> = block
+        .lines()
+        .filter_map(|l| l.strip_prefix("cargo run --release --features cli -- "))
+        .collect();
+    assert!(commands.len() >= 2);
+    for command in commands {
+        let (status, out, _) = run(&command.split(' ').collect::<Vec<_>>());
+        assert_eq!(status, 0, "{command}: {out}");
+        assert!(out.contains(": ok"), "{command}: {out}");
+    }
+    let shown = readme.split("$ acp ").nth(1).unwrap().split("```").next().unwrap();
+    let (command, expected) = shown.split_once('\n').unwrap();
+    let (status, out, _) = run(&command.split(' ').collect::<Vec<_>>());
+    assert_eq!((status, out.as_str()), (1, expected));
+}
+
+#[test]
 fn every_capture_gets_its_verdict_as_a_file() {
     for case in support::cases::captures() {
         let path = format!("testdata/captures/{}", case.id);

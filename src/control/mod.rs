@@ -64,6 +64,10 @@ pub(crate) struct Judged {
 }
 
 impl Control {
+    /// The largest document that can be judged: places in its text, which is up to three times as
+    /// long, are counted in 32 bits.
+    pub(crate) const MAX_BYTES: usize = 1 << 30;
+
     /// Judges `raw` in the charset of `label` (UTF-8 without one). A reference to `own_name`, the
     /// name of the control part, is a fault.
     pub(crate) fn judge(

@@ -74,8 +74,8 @@ impl Tree {
     }
 }
 
-/// A document has at most `u32::MAX` bytes, so places in it fit, and what takes two bytes and more
-/// each, elements and members, is counted in 31 bits.
+/// The text of a document has at most three times `Control::MAX_BYTES`, so places in it fit; elements
+/// and members, which take two bytes and more each, fit in 31 bits.
 pub(super) fn index(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }

@@ -1,10 +1,11 @@
 //! The JSON form: the control document alone (ACP-MSG-1, ACP-MSG-5, ACP-LIM-6).
 
 use super::{
-    DecodeError, DecodeErrorKind, EnvelopeErrorKind, Item, decoder::Shared, document::Document,
+    DecodeError, DecodeErrorKind, EnvelopeErrorKind, Item, decoder::Shared, pieces::Pieces,
 };
 use crate::{
     Limits,
+    control::Control,
     error::Location,
     parser::{Input, ParseErrorKind, Status},
     syntax::MediaType,
@@ -15,7 +16,7 @@ pub(super) struct JsonForm {
     media_type: MediaType,
     /// Where the media type starts in the Content-Type value.
     media_type_at: usize,
-    document: Document,
+    document: Pieces,
     /// Bytes of the message taken so far.
     offset: u64,
     /// No input follows.
@@ -26,7 +27,7 @@ pub(super) struct JsonForm {
 
 impl JsonForm {
     pub(super) fn new(media_type: MediaType, media_type_at: usize) -> Self {
-        let document = Document::default();
+        let document = Pieces::default();
         Self { media_type, media_type_at, document, offset: 0, finished: false, done: false }
     }
 
@@ -70,7 +71,7 @@ impl JsonForm {
 
 /// The limit that a body of `length` bytes exceeds first, and its number of bytes.
 pub(super) fn excess(limits: &Limits, length: u64) -> Option<(DecodeErrorKind, u64)> {
-    let json = limits.max_json_bytes.min(Document::MAX) as u64;
+    let json = limits.max_json_bytes.min(Control::MAX_BYTES) as u64;
     let message = limits.max_message_bytes;
     if length > json && json <= message {
         let kind = EnvelopeErrorKind::ControlTooLarge { limit: limits.max_json_bytes };

@@ -2,15 +2,16 @@
 
 mod config;
 mod decoder;
-mod document;
 mod error;
 mod head;
 mod json_form;
 mod multipart_form;
+mod pieces;
 mod warning;
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 
+use self::pieces::Pieces;
 pub use self::{
     config::Config,
     decoder::{EnvelopeDecoder, Item, SalvagedControl},
@@ -144,16 +145,17 @@ pub fn decode_with(
     let mut decoder = EnvelopeDecoder::new(content_type, config)?;
     let mut control = None;
     let mut parts: Vec<Part> = Vec::new();
+    let mut pieces = Pieces::default();
     loop {
         match decoder.next_item(&mut body)? {
             Status::Item(Item::Control(document)) => control = Some(document),
             Status::Item(Item::PartStart(head)) => parts.push(Part { head, body: Bytes::new() }),
-            Status::Item(Item::Data(data)) => {
+            Status::Item(Item::Data(data)) => pieces.append(data),
+            Status::Item(Item::PartEnd { .. }) => {
                 if let Some(part) = parts.last_mut() {
-                    append(&mut part.body, data);
+                    part.body = pieces.take();
                 }
             }
-            Status::Item(Item::PartEnd { .. }) => {}
             Status::NeedInput => decoder.finish(),
             Status::End => break,
         }
@@ -162,15 +164,4 @@ pub fn decode_with(
     // A message that ends without an error has had its control document.
     let control = control.ok_or_else(DecodeError::control_missing_at_end)?;
     Ok(Envelope { control, control_name, parts, warnings })
-}
-
-/// Appends `data`: by view where nothing is there yet, by copy otherwise.
-fn append(body: &mut Bytes, data: Bytes) {
-    if body.is_empty() {
-        *body = data;
-    } else {
-        let mut joined = BytesMut::from(std::mem::take(body));
-        joined.extend_from_slice(&data);
-        *body = joined.freeze();
-    }
 }

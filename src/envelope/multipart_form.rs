@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 use super::{
     Config, DecodeError, EnvelopeErrorKind, Item, WarningCode,
     decoder::Shared,
-    document::Document,
     head::{HeadFields, judge_content_type, judge_control_type},
+    pieces::Pieces,
 };
 use crate::{
+    control::Control,
     error::{Location, PartId},
     name::PartName,
     parser::{Event, Input, ParseError, ParseErrorKind, Parser, PartHead, Status},
@@ -29,7 +30,7 @@ pub(super) struct MultipartForm {
 
 #[derive(Debug)]
 struct ControlPart {
-    document: Document,
+    document: Pieces,
     body: u64,
     charset: Option<Vec<u8>>,
     /// Where the Content-Type value is.
@@ -130,9 +131,9 @@ impl MultipartForm {
             }
             None => shared.warn(WarningCode::ControlUnnamed, end, Some(part.clone()))?,
         }
-        let max_bytes = shared.config.limits.max_control_bytes.min(Document::MAX);
+        let max_bytes = shared.config.limits.max_control_bytes.min(Control::MAX_BYTES);
         self.parser.limit_part(max_bytes as u64);
-        let document = Document::default();
+        let document = Pieces::default();
         let (charset, _) = media_type.charset();
         self.control = Some(ControlPart { document, body: head.body_offset(), charset, label });
         self.current = Some(part);

@@ -1,18 +1,15 @@
-//! The bytes of a control document as they come.
+//! Bytes that come in pieces and are wanted in one.
 
 use bytes::{Bytes, BytesMut};
 
 /// The bytes so far: a view where they came in one piece, a copy otherwise.
 #[derive(Debug, Default)]
-pub(super) struct Document {
+pub(super) struct Pieces {
     first: Bytes,
     joined: BytesMut,
 }
 
-impl Document {
-    /// 1 GiB: places in its text, which is up to three times as long, are counted in 32 bits.
-    pub(super) const MAX: usize = 1 << 30;
-
+impl Pieces {
     pub(super) fn append(&mut self, piece: Bytes) {
         if self.first.is_empty() && self.joined.is_empty() {
             self.first = piece;

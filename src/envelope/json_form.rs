@@ -61,8 +61,9 @@ impl JsonForm {
         }
         self.done = true;
         let raw = self.document.take();
-        let (charset, at) = self.media_type.charset();
-        let label = Location::ContentType(self.media_type_at + at);
+        let charset = self.media_type.parameter("charset");
+        let label = self.media_type.position("charset").unwrap_or_default();
+        let label = Location::ContentType(self.media_type_at + label);
         let control = shared.judge(raw, charset.as_deref(), None, 0, label)?;
         shared.judge_references(|_| false)?;
         Ok(Status::Item(Item::Control(control)))

@@ -134,7 +134,7 @@ impl MultipartForm {
         let max_bytes = shared.config.limits.max_control_bytes.min(Control::MAX_BYTES);
         self.parser.limit_part(max_bytes as u64);
         let document = Pieces::default();
-        let (charset, _) = media_type.charset();
+        let charset = media_type.parameter("charset");
         self.control = Some(ControlPart { document, body: head.body_offset(), charset, label });
         self.current = Some(part);
         Ok(())

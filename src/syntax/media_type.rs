@@ -97,10 +97,9 @@ impl MediaType {
         self.find(name).is_some()
     }
 
-    /// The charset parameter, and where it stands.
-    pub(crate) fn charset(&self) -> (Option<Vec<u8>>, usize) {
-        let parameter = self.find("charset");
-        (parameter.map(|p| p.unquoted()), parameter.map_or(0, |p| p.at))
+    /// Where the first parameter of that name stands.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        self.find(name).map(|parameter| parameter.at)
     }
 
     /// The same media type for callers of the `mime` crate; `None` when a parameter is one that crate

@@ -111,6 +111,20 @@ impl EnvelopeDecoder {
         Ok(Self { form, shared, failed: None })
     }
 
+    /// Whether the message is in the multipart form, and not in the JSON form (ACP-MSG-1).
+    ///
+    /// ```
+    /// use acp_envelope::{Config, EnvelopeDecoder};
+    ///
+    /// let is_multipart = |value: &str| Ok(EnvelopeDecoder::new(value, Config::new())?.is_multipart());
+    /// assert_eq!(is_multipart("multipart/form-data; boundary=b"), Ok(true));
+    /// assert_eq!(is_multipart("application/json"), Ok::<_, acp_envelope::DecodeError>(false));
+    /// ```
+    #[must_use]
+    pub const fn is_multipart(&self) -> bool {
+        matches!(self.form, Form::Multipart(_))
+    }
+
     /// Hands in the length the carrier declares (Content-Length), before the first byte. It is
     /// only compared with the limits; that the message has it is the carrier's matter.
     ///

@@ -8,7 +8,6 @@ use std::{
 
 use acp_envelope::{
     Config, ContentHead, Control, DecodeError, EnvelopeDecoder, Item, Location, Status,
-    syntax::ContentType,
 };
 use bytes::Bytes;
 use indicatif::{ProgressBar, ProgressStyle};
@@ -137,11 +136,7 @@ impl<'a> Run<'a> {
                 return Ok(());
             }
         };
-        self.report.form = match ContentType::parse(&content_type, &self.config.limits) {
-            Ok(ContentType::Json(_)) => Some("json"),
-            Ok(_) => Some("multipart"),
-            Err(_) => None,
-        };
+        self.report.form = Some(if decoder.is_multipart() { "multipart" } else { "json" });
         if self.body.content_types.len() > 1 {
             self.report.refuse(content_type_fields(
                 "HTTP message has two Content-Type fields",

@@ -117,15 +117,7 @@ impl Report {
     pub(crate) fn unreadable(&mut self, code: &'static str, message: String) {
         self.verdict = Verdict::Error;
         let hint = "give a file that holds one whole message";
-        self.error = Some(Fault {
-            code,
-            category: "input",
-            message,
-            location: None,
-            part: None,
-            hint,
-            excerpt: None,
-        });
+        self.error = Some(Fault::new(code, "input", message, hint));
     }
 
     /// The fault as text, indented, one line a statement.
@@ -149,15 +141,21 @@ impl Report {
 }
 
 impl Fault {
+    /// A fault of the input around the message, which has no place in it.
+    pub(crate) fn new(
+        code: &'static str,
+        category: &'static str,
+        message: String,
+        hint: &'static str,
+    ) -> Self {
+        Self { code, category, message, location: None, part: None, hint, excerpt: None }
+    }
+
     pub(crate) fn of(error: &DecodeError, declared: Option<u64>) -> Self {
         Self {
-            code: error.code(),
-            category: category(error.category()),
-            message: error.to_string(),
             location: place(error.location(), declared),
             part: error.part().map(part_place),
-            hint: error.hint(),
-            excerpt: None,
+            ..Self::new(error.code(), category(error.category()), error.to_string(), error.hint())
         }
     }
 }

@@ -222,14 +222,11 @@ impl<'a> Run<'a> {
 
     /// The message was complete, but not the body that the HTTP message declares.
     fn cut_short(&self, at: u64) -> Fault {
+        let message = format!("input ends before the HTTP body does (byte {at})");
         Fault {
-            code: "truncated",
-            category: "truncated",
-            message: format!("input ends before the HTTP body does (byte {at})"),
             location: Some(Place::Byte(at)),
-            part: None,
-            hint: "save the whole HTTP message",
             excerpt: self.window.around(at),
+            ..Fault::new("truncated", "truncated", message, "save the whole HTTP message")
         }
     }
 
@@ -258,15 +255,7 @@ fn excerpt_of_content_type(value: &[u8], error: &DecodeError) -> Option<[String;
 /// How many Content-Type fields there are is the carrier's matter, and this is the carrier
 /// (ACP-CT-2).
 fn content_type_fields(message: &str, hint: &'static str) -> Fault {
-    Fault {
-        code: "content_type_invalid",
-        category: "rule",
-        message: message.to_owned(),
-        location: None,
-        part: None,
-        hint,
-        excerpt: None,
-    }
+    Fault::new("content_type_invalid", "rule", message.to_owned(), hint)
 }
 
 fn control_report(control: &Control, decoder: &EnvelopeDecoder) -> ControlReport {

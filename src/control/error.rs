@@ -2,12 +2,17 @@
 
 use std::fmt;
 
-use crate::error::Category;
+use crate::error::{Category, Location};
 
 /// What is wrong with a control document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ControlErrorKind {
+    /// The document is larger than allowed (ACP-LIM-5, ACP-LIM-6). `limit_control_size`
+    TooLarge {
+        /// The limit in force, in bytes.
+        limit: usize,
+    },
     /// The charset is not a WHATWG label (ACP-CTL-3). `control_charset`
     CharsetUnknown,
     /// The bytes do not decode in the declared charset (ACP-CTL-3). `control_charset`
@@ -18,6 +23,11 @@ pub enum ControlErrorKind {
     /// The text is not one RFC 8259 value (ACP-CTL-4). `control_malformed`
     Malformed {
         /// What the JSON reader says, without any of the document's text.
+        reason: Box<str>,
+    },
+    /// A value that is to be encoded has no JSON form (ACP-ENC-4). `control_malformed`
+    Unserializable {
+        /// What the serializer says.
         reason: Box<str>,
     },
     /// A member name is given twice in one object (ACP-CTL-5). `control_malformed`
@@ -44,10 +54,12 @@ impl ControlErrorKind {
     #[must_use]
     pub const fn code(&self) -> &'static str {
         match self {
+            Self::TooLarge { .. } => "limit_control_size",
             Self::CharsetUnknown | Self::CharsetMismatch { .. } => "control_charset",
-            Self::Malformed { .. } | Self::MemberTwice | Self::NumberOutOfRange => {
-                "control_malformed"
-            }
+            Self::Malformed { .. }
+            | Self::Unserializable { .. }
+            | Self::MemberTwice
+            | Self::NumberOutOfRange => "control_malformed",
             Self::TooDeep { .. } => "limit_json_depth",
             Self::RefNotString | Self::RefNotName | Self::RefNotAlone => "ref_invalid",
             Self::RefToControl => "ref_control",
@@ -59,7 +71,7 @@ impl ControlErrorKind {
     pub const fn category(&self) -> Category {
         match self {
             Self::CharsetMismatch { .. } | Self::Malformed { .. } => Category::Syntax,
-            Self::TooDeep { .. } => Category::Limit,
+            Self::TooLarge { .. } | Self::TooDeep { .. } => Category::Limit,
             _ => Category::Rule,
         }
     }
@@ -68,6 +80,9 @@ impl ControlErrorKind {
     #[must_use]
     pub const fn hint(&self) -> &'static str {
         match self {
+            Self::TooLarge { .. } => {
+                "move large values out of the control document into content parts"
+            }
             Self::CharsetUnknown => {
                 "send the control document as UTF-8 without a charset parameter, or with a WHATWG encoding label"
             }
@@ -76,6 +91,9 @@ impl ControlErrorKind {
             }
             Self::Malformed { .. } => {
                 "send exactly one RFC 8259 JSON value, written by a JSON library, without comments or trailing commas"
+            }
+            Self::Unserializable { .. } => {
+                "give a value that JSON can hold: maps with strings as keys, and nothing that fails to serialize"
             }
             Self::MemberTwice => "give every member of an object a name of its own",
             Self::NumberOutOfRange => "send a number that a double can hold, or a string",
@@ -94,11 +112,15 @@ impl ControlErrorKind {
 impl fmt::Display for ControlErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::TooLarge { limit } => write!(f, "control document exceeds {limit} bytes"),
             Self::CharsetUnknown => f.write_str("charset of the control document is unknown"),
             Self::CharsetMismatch { charset } => {
                 write!(f, "control document is not valid {charset}")
             }
             Self::Malformed { reason } => write!(f, "control document is not valid JSON: {reason}"),
+            Self::Unserializable { reason } => {
+                write!(f, "control document cannot be written as JSON: {reason}")
+            }
             Self::MemberTwice => f.write_str("member name is given twice in one object"),
             Self::NumberOutOfRange => f.write_str("number is out of range"),
             Self::TooDeep { limit } => write!(f, "nesting exceeds {limit} arrays and objects"),
@@ -110,9 +132,17 @@ impl fmt::Display for ControlErrorKind {
     }
 }
 
-/// A fault of a control document, placed within it.
-#[derive(Debug, Clone)]
-pub(crate) struct ControlError {
+/// A control document is refused, with the place within it.
+///
+/// ```
+/// use acp_envelope::{Control, Location};
+///
+/// let error = Control::from_text("[1,\n 2,]").unwrap_err();
+/// assert_eq!(error.code(), "control_malformed");
+/// assert_eq!(error.location(), Location::LineColumn { line: 2, column: 4 });
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ControlError {
     kind: ControlErrorKind,
     place: Place,
 }
@@ -135,9 +165,41 @@ impl ControlError {
         Self { kind, place }
     }
 
-    #[cfg(test)]
-    pub(super) const fn kind(&self) -> &ControlErrorKind {
+    /// What is wrong.
+    #[must_use]
+    pub const fn kind(&self) -> &ControlErrorKind {
         &self.kind
+    }
+
+    /// The stable code.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        self.kind.code()
+    }
+
+    /// Who has to act.
+    #[must_use]
+    pub const fn category(&self) -> Category {
+        self.kind.category()
+    }
+
+    /// What to change.
+    #[must_use]
+    pub const fn hint(&self) -> &'static str {
+        self.kind.hint()
+    }
+
+    /// Where in the document it is.
+    #[must_use]
+    pub fn location(&self) -> Location {
+        match &self.place {
+            Place::Label => Location::Value(0),
+            Place::Byte(at) => Location::Value(*at as u64),
+            Place::LineColumn { line, column, .. } => {
+                Location::LineColumn { line: *line, column: *column }
+            }
+            Place::Pointer(pointer) => Location::Pointer(pointer.clone()),
+        }
     }
 
     #[cfg(test)]
@@ -157,3 +219,11 @@ impl ControlError {
         (self.kind, self.place)
     }
 }
+
+impl fmt::Display for ControlError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.kind, self.location())
+    }
+}
+
+impl std::error::Error for ControlError {}

@@ -54,11 +54,6 @@ pub enum EnvelopeErrorKind {
     ControlNotJson,
     /// The first part has no Content-Type, so it is `text/plain` (ACP-CTL-1). `control_not_json`
     ControlUntyped,
-    /// The control document is larger than allowed (ACP-LIM-5, ACP-LIM-6). `limit_control_size`
-    ControlTooLarge {
-        /// The limit in force, in bytes.
-        limit: usize,
-    },
     /// A content part is `application/json` (ACP-CTL-6). `control_duplicate`
     ControlDuplicate,
     /// A part's name has a character that is not allowed, or is too long or empty (ACP-NAME-1).
@@ -89,7 +84,7 @@ impl DecodeError {
 
     pub(super) fn content_type(error: &ContentTypeError) -> Self {
         let location = Location::ContentType(error.position());
-        Self::new(DecodeErrorKind::ContentType(error.kind()), location, None)
+        Self::new(error.kind(), location, None)
     }
 
     /// A fault of the control document that starts at `body`; its charset label is at `label`.
@@ -101,7 +96,6 @@ impl DecodeError {
     ) -> Self {
         let (kind, place) = error.into_parts();
         // A reference is a matter of the whole message.
-        let kind = DecodeErrorKind::Control(kind);
         match place {
             Place::Label => Self::new(kind, label, part),
             Place::Byte(at) => Self::new(kind, Location::Byte(body + at as u64), part),
@@ -128,34 +122,19 @@ impl DecodeError {
     /// a warning, that warning's code.
     #[must_use]
     pub const fn code(&self) -> &'static str {
-        match &self.0.kind {
-            DecodeErrorKind::ContentType(kind) => kind.code(),
-            DecodeErrorKind::Parse(kind) => kind.code(),
-            DecodeErrorKind::Control(kind) => kind.code(),
-            DecodeErrorKind::Envelope(kind) => kind.code(),
-        }
+        self.0.kind.code()
     }
 
     /// Who has to act.
     #[must_use]
     pub const fn category(&self) -> Category {
-        match &self.0.kind {
-            DecodeErrorKind::ContentType(kind) => kind.category(),
-            DecodeErrorKind::Parse(kind) => kind.category(),
-            DecodeErrorKind::Control(kind) => kind.category(),
-            DecodeErrorKind::Envelope(kind) => kind.category(),
-        }
+        self.0.kind.category()
     }
 
     /// One sentence that tells the sender what to change.
     #[must_use]
     pub const fn hint(&self) -> &'static str {
-        match &self.0.kind {
-            DecodeErrorKind::ContentType(kind) => kind.hint(),
-            DecodeErrorKind::Parse(kind) => kind.hint(),
-            DecodeErrorKind::Control(kind) => kind.hint(),
-            DecodeErrorKind::Envelope(kind) => kind.hint(),
-        }
+        self.0.kind.hint()
     }
 
     /// Where it is.
@@ -189,21 +168,73 @@ impl fmt::Display for DecodeError {
         if let Some(part) = &self.0.part {
             write!(f, "{part}: ")?;
         }
-        match &self.0.kind {
-            DecodeErrorKind::ContentType(kind) => write!(f, "{kind}")?,
-            DecodeErrorKind::Parse(kind) => write!(f, "{kind}")?,
-            DecodeErrorKind::Control(kind) => write!(f, "{kind}")?,
-            DecodeErrorKind::Envelope(kind) => write!(f, "{kind}")?,
-        }
-        write!(f, " ({})", self.0.location)
+        write!(f, "{} ({})", self.0.kind, self.0.location)
     }
 }
 
 impl std::error::Error for DecodeError {}
 
+impl DecodeErrorKind {
+    /// The stable code.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::ContentType(kind) => kind.code(),
+            Self::Parse(kind) => kind.code(),
+            Self::Control(kind) => kind.code(),
+            Self::Envelope(kind) => kind.code(),
+        }
+    }
+
+    /// Who has to act.
+    #[must_use]
+    pub const fn category(&self) -> Category {
+        match self {
+            Self::ContentType(kind) => kind.category(),
+            Self::Parse(kind) => kind.category(),
+            Self::Control(kind) => kind.category(),
+            Self::Envelope(kind) => kind.category(),
+        }
+    }
+
+    /// What the sender should change.
+    #[must_use]
+    pub const fn hint(&self) -> &'static str {
+        match self {
+            Self::ContentType(kind) => kind.hint(),
+            Self::Parse(kind) => kind.hint(),
+            Self::Control(kind) => kind.hint(),
+            Self::Envelope(kind) => kind.hint(),
+        }
+    }
+}
+
+impl fmt::Display for DecodeErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::ContentType(kind) => kind.fmt(f),
+            Self::Parse(kind) => kind.fmt(f),
+            Self::Control(kind) => kind.fmt(f),
+            Self::Envelope(kind) => kind.fmt(f),
+        }
+    }
+}
+
 impl From<EnvelopeErrorKind> for DecodeErrorKind {
     fn from(kind: EnvelopeErrorKind) -> Self {
         Self::Envelope(kind)
+    }
+}
+
+impl From<ContentTypeErrorKind> for DecodeErrorKind {
+    fn from(kind: ContentTypeErrorKind) -> Self {
+        Self::ContentType(kind)
+    }
+}
+
+impl From<ControlErrorKind> for DecodeErrorKind {
+    fn from(kind: ControlErrorKind) -> Self {
+        Self::Control(kind)
     }
 }
 
@@ -220,7 +251,6 @@ impl EnvelopeErrorKind {
         match self {
             Self::ControlMissing => "control_missing",
             Self::ControlNotJson | Self::ControlUntyped => "control_not_json",
-            Self::ControlTooLarge { .. } => "limit_control_size",
             Self::ControlDuplicate => "control_duplicate",
             Self::NameInvalid => "name_invalid",
             Self::NameDuplicate => "name_duplicate",
@@ -233,10 +263,7 @@ impl EnvelopeErrorKind {
     /// Who has to act.
     #[must_use]
     pub const fn category(self) -> Category {
-        match self {
-            Self::ControlTooLarge { .. } => Category::Limit,
-            _ => Category::Rule,
-        }
+        Category::Rule
     }
 
     /// What the sender should change.
@@ -251,9 +278,6 @@ impl EnvelopeErrorKind {
             }
             Self::ControlUntyped => {
                 "add `Content-Type: application/json` to the control part; most HTTP clients do so only when it is given as a file or blob with a type, not as a text field"
-            }
-            Self::ControlTooLarge { .. } => {
-                "move large values out of the control document into content parts"
             }
             Self::ControlDuplicate => {
                 "send JSON content under a type of its own, such as application/schema+json, or put it into the control document"
@@ -279,7 +303,6 @@ impl fmt::Display for EnvelopeErrorKind {
             Self::ControlMissing => f.write_str("message has no control part"),
             Self::ControlNotJson => f.write_str("control part is not application/json"),
             Self::ControlUntyped => f.write_str("control part has no Content-Type"),
-            Self::ControlTooLarge { limit } => write!(f, "control document exceeds {limit} bytes"),
             Self::ControlDuplicate => f.write_str("content part is application/json"),
             Self::NameInvalid => f.write_str("part name is not valid"),
             Self::NameDuplicate => f.write_str("part name is taken by an earlier part"),

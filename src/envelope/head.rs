@@ -8,7 +8,7 @@ use crate::{
     error::{Location, PartId},
     name::PartName,
     parser::{Meaning, PartHead},
-    syntax::{Disposition, Fields, MediaType},
+    syntax::{Disposition, Field, Fields, MediaType},
 };
 
 /// What is known of a content part before its body comes. It pins the buffer its headers came in.
@@ -52,10 +52,21 @@ impl ContentHead {
         self.disposition()?.filename_bytes()
     }
 
+    /// The file name as sent, where it has bytes that are not UTF-8 and so cannot be displayed.
+    pub(crate) fn filename_not_utf8(&self) -> Option<&[u8]> {
+        self.filename_bytes().filter(|bytes| std::str::from_utf8(bytes).is_err())
+    }
+
     /// All header fields in the order sent, unknown ones too (ACP-HDR-2).
     #[must_use]
     pub fn fields(&self) -> Fields<'_> {
         self.head.fields()
+    }
+
+    /// The fields that mean nothing to the form: all but Content-Disposition, Content-Type,
+    /// Content-Transfer-Encoding and Content-Length.
+    pub fn extra_fields(&self) -> impl Iterator<Item = Field<'_>> {
+        self.fields().filter(|field| !is_framing(field.name))
     }
 
     /// Whether the control document refers to the part. One that is not referred to is no part of
@@ -93,14 +104,29 @@ impl fmt::Debug for ContentHead {
     }
 }
 
-/// Equal fields; the place in the message does not matter.
+/// Equal in what they say: name, media type, file name, and the fields that mean nothing to the form.
+/// Neither the place in the message matters nor how a file name is escaped.
 impl PartialEq for ContentHead {
     fn eq(&self, other: &Self) -> bool {
-        self.fields().map(|f| (f.name, f.value)).eq(other.fields().map(|f| (f.name, f.value)))
+        fn said<'a>(field: Field<'a>) -> (&'a str, &'a [u8]) {
+            (field.name, field.value)
+        }
+        self.name == other.name
+            && self.media_type == other.media_type
+            && self.filename() == other.filename()
+            && self.filename_not_utf8() == other.filename_not_utf8()
+            && self.extra_fields().map(said).eq(other.extra_fields().map(said))
     }
 }
 
 impl Eq for ContentHead {}
+
+/// Whether a field is one that frames a part, and so is not handed on from one message to the next.
+pub(crate) fn is_framing(field: &str) -> bool {
+    const FRAMING: [&str; 4] =
+        ["content-disposition", "content-type", "content-transfer-encoding", "content-length"];
+    FRAMING.iter().any(|name| field.eq_ignore_ascii_case(name))
+}
 
 /// What a part's fields say, its place in the message aside.
 #[derive(Debug)]
@@ -166,7 +192,7 @@ pub(super) fn judge_control_type(media_type: &MediaType) -> Result<(), EnvelopeE
 }
 
 /// ACP-NAME-3 and ACP-CTL-6: no later part is multipart, or `application/json`.
-pub(super) fn judge_content_type(
+pub(crate) fn judge_content_type(
     media_type: &MediaType,
     config: &Config,
 ) -> Result<(), EnvelopeErrorKind> {
@@ -177,4 +203,9 @@ pub(super) fn judge_content_type(
     } else {
         Ok(())
     }
+}
+
+/// ACP-REF-9: text says which charset it is in.
+pub(crate) fn lacks_charset(media_type: &MediaType) -> bool {
+    media_type.type_().eq_ignore_ascii_case("text") && !media_type.has_parameter("charset")
 }

@@ -1,11 +1,9 @@
 //! The JSON form: the control document alone (ACP-MSG-1, ACP-MSG-5, ACP-LIM-6).
 
-use super::{
-    DecodeError, DecodeErrorKind, EnvelopeErrorKind, Item, decoder::Shared, pieces::Pieces,
-};
+use super::{DecodeError, DecodeErrorKind, Item, decoder::Shared, pieces::Pieces};
 use crate::{
     Limits,
-    control::Control,
+    control::{Control, ControlErrorKind},
     error::Location,
     parser::{Input, ParseErrorKind, Status},
     syntax::MediaType,
@@ -71,11 +69,11 @@ impl JsonForm {
 }
 
 /// The limit that a body of `length` bytes exceeds first, and its number of bytes.
-pub(super) fn excess(limits: &Limits, length: u64) -> Option<(DecodeErrorKind, u64)> {
+pub(crate) fn excess(limits: &Limits, length: u64) -> Option<(DecodeErrorKind, u64)> {
     let json = limits.max_json_bytes.min(Control::MAX_BYTES) as u64;
     let message = limits.max_message_bytes;
     if length > json && json <= message {
-        let kind = EnvelopeErrorKind::ControlTooLarge { limit: limits.max_json_bytes };
+        let kind = ControlErrorKind::TooLarge { limit: limits.max_json_bytes };
         return Some((kind.into(), json));
     }
     (length > message)

@@ -19,6 +19,10 @@ pub use self::{
     head::ContentHead,
     warning::{Warning, WarningCode},
 };
+pub(crate) use self::{
+    head::{is_framing, judge_content_type, lacks_charset},
+    json_form::excess as json_form_excess,
+};
 use crate::{
     control::{Control, Reference},
     name::PartName,
@@ -28,7 +32,8 @@ use crate::{
 /// A decoded, valid message: control document and content parts (ACP-MSG-1).
 ///
 /// Both forms of a message give the same envelope (ACP-MSG-3): envelopes are equal when their
-/// control documents and content parts are; the control part's name and warnings do not matter.
+/// control documents and content parts are; the control part's name and warnings do not matter. An
+/// envelope can be sent on: see [`EnvelopeBuilder::build_from`](crate::EnvelopeBuilder::build_from).
 #[derive(Debug, Clone)]
 pub struct Envelope {
     control: Control,

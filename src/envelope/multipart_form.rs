@@ -6,15 +6,15 @@ use std::collections::BTreeSet;
 use super::{
     Config, DecodeError, EnvelopeErrorKind, Item, WarningCode,
     decoder::Shared,
-    head::{HeadFields, judge_content_type, judge_control_type},
+    head::{HeadFields, judge_content_type, judge_control_type, lacks_charset},
     pieces::Pieces,
 };
 use crate::{
-    control::Control,
+    control::{Control, ControlErrorKind},
     error::{Location, PartId},
     name::PartName,
     parser::{Event, Input, ParseError, ParseErrorKind, Parser, PartHead, Status},
-    syntax::{Boundary, MediaType},
+    syntax::Boundary,
 };
 
 #[derive(Debug)]
@@ -191,7 +191,7 @@ impl MultipartForm {
         });
         match error.kind() {
             ParseErrorKind::PartTooLarge { .. } if self.control.is_some() => {
-                let kind = EnvelopeErrorKind::ControlTooLarge { limit: limits.max_control_bytes };
+                let kind = ControlErrorKind::TooLarge { limit: limits.max_control_bytes };
                 DecodeError::new(kind, location, part)
             }
             ParseErrorKind::TooManyParts { .. } => {
@@ -201,9 +201,4 @@ impl MultipartForm {
             kind => DecodeError::new(kind, location, part),
         }
     }
-}
-
-/// ACP-REF-9.
-fn lacks_charset(media_type: &MediaType) -> bool {
-    media_type.type_().eq_ignore_ascii_case("text") && !media_type.has_parameter("charset")
 }

@@ -16,6 +16,10 @@ pub enum Category {
     Limit,
     /// The input ended before the message did.
     Truncated,
+    /// The caller asked for something that cannot be: its own fault, not a peer's.
+    Misuse,
+    /// The operating system failed.
+    Io,
 }
 
 /// Where a fault is. A place never depends on how the input was cut into chunks (ACP-FRM-7).
@@ -38,6 +42,9 @@ pub enum Location {
         /// Character of that line.
         column: usize,
     },
+    /// Byte of a value that was given to be encoded, counted from 0: the name, media type, file
+    /// name, header field or content that the error is about.
+    Value(u64),
 }
 
 impl fmt::Display for Location {
@@ -49,6 +56,7 @@ impl fmt::Display for Location {
             Self::Pointer(pointer) if pointer.is_empty() => f.write_str("at the root"),
             Self::Pointer(pointer) => write!(f, "at {}", pointer.escape_debug()),
             Self::LineColumn { line, column } => write!(f, "line {line}, column {column}"),
+            Self::Value(at) => write!(f, "byte {at} of the value"),
         }
     }
 }

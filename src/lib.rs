@@ -52,7 +52,7 @@ mod name;
 
 #[doc(inline)]
 pub use crate::{
-    control::{Control, ControlErrorKind, Reference},
+    control::{Control, ControlError, ControlErrorKind, Reference},
     envelope::{
         Config, ContentHead, DecodeError, DecodeErrorKind, Envelope, EnvelopeDecoder,
         EnvelopeErrorKind, Item, Part, SalvagedControl, Warning, WarningCode, decode, decode_with,

@@ -76,7 +76,8 @@ fn every_variant_of_every_kind_is_provoked() {
     ] {
         let variants = variants(&read(source), name);
         assert!(variants.len() > 5, "{variants:?}");
-        for variant in variants {
+        // No message has this one: tests/encode_errors.rs provokes it.
+        for variant in variants.into_iter().filter(|variant| variant != "Unserializable") {
             let wanted = format!("{layer}({variant}");
             let end = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric());
             let found = provoked.iter().any(|p| p.strip_prefix(&wanted).is_some_and(end));

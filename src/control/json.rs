@@ -21,18 +21,29 @@ pub(crate) struct Rules {
     pub(crate) allow_duplicate_members: bool,
 }
 
-/// Reads `text`: its references, and the first fault among them; or the first fault of its syntax.
+/// What a document holds whose syntax is valid.
+#[derive(Debug)]
+pub(super) struct Contents {
+    pub(super) references: References,
+    /// The first fault among the references.
+    pub(super) reference_fault: Option<ControlError>,
+    /// Arrays and objects open at once, at most.
+    pub(super) depth: usize,
+}
+
+/// Reads `text`, or says what the first fault of its syntax is.
 pub(super) fn read(
     text: &str,
     rules: Rules,
     own_name: Option<&PartName>,
-) -> Result<(References, Option<ControlError>), ControlError> {
+) -> Result<Contents, ControlError> {
     let max_depth = rules.max_depth.min(Limits::JSON_DEPTH_CEILING);
     let mut reader = Reader {
         text: address(text)..address(text) + text.len(),
         rules: Rules { max_depth, ..rules },
         own_name,
         path: Path::default(),
+        depth: 0,
         members: Members::default(),
         strings: 0,
         references: References::default(),
@@ -56,7 +67,8 @@ pub(super) fn read(
         return Err(ControlError::new(kind, place::line_column(text, at)));
     }
     reader.references.close();
-    Ok((reader.references, reader.reference_fault))
+    let Reader { references, reference_fault, depth, .. } = reader;
+    Ok(Contents { references, reference_fault, depth })
 }
 
 /// `inside`: the fault is before the end of the text, whatever serde_json says.
@@ -84,6 +96,8 @@ struct Reader<'t> {
     rules: Rules,
     own_name: Option<&'t PartName>,
     path: Path<'t>,
+    /// The longest path so far.
+    depth: usize,
     members: Members<'t>,
     /// Strings read so far, member names too.
     strings: usize,
@@ -107,6 +121,7 @@ impl<'t> Reader<'t> {
             return Err(self.stop(ControlErrorKind::TooDeep { limit }));
         }
         self.path.enter();
+        self.depth = self.depth.max(self.path.depth());
         Ok(())
     }
 
@@ -334,7 +349,7 @@ mod tests {
 
     fn reference_fault(text: &str) -> (ControlErrorKind, Place) {
         let own = "own".parse().unwrap();
-        read(text, RULES, Some(&own)).unwrap().1.unwrap().into_parts()
+        read(text, RULES, Some(&own)).unwrap().reference_fault.unwrap().into_parts()
     }
 
     #[test]
@@ -389,8 +404,9 @@ mod tests {
     #[test]
     fn references_keep_document_order_acp_ref_1_acp_ref_7() {
         let text = r#"{"z":{"$ref":"b"},"a":[{"$ref":"a"},{"x":{"$ref":"b"}},"$ref",{"ref":"b"}]}"#;
-        let (references, fault) = read(text, RULES, None).unwrap();
-        assert!(fault.is_none());
+        let Contents { references, reference_fault, depth } = read(text, RULES, None).unwrap();
+        assert!(reference_fault.is_none());
+        assert_eq!(depth, 4);
         let all: Vec<_> = references.iter().collect();
         assert_eq!(
             all,

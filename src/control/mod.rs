@@ -10,22 +10,19 @@ mod members;
 mod path;
 mod place;
 mod refs;
+mod rename;
 
 use std::{fmt, sync::Arc};
 
 use bytes::Bytes;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
+pub(crate) use self::{error::Place, json::Rules, refs::References};
 pub use self::{
-    error::ControlErrorKind,
+    error::{ControlError, ControlErrorKind},
     refs::{Pointers, Reference},
 };
-pub(crate) use self::{
-    error::{ControlError, Place},
-    json::Rules,
-    refs::References,
-};
-use crate::name::PartName;
+use crate::{Limits, name::PartName};
 
 /// A control document: one RFC 8259 value, and where it refers to parts. Cheap to clone.
 ///
@@ -45,6 +42,10 @@ pub struct Control {
     /// What `raw` decodes to.
     text: Text,
     references: Arc<References>,
+    /// Arrays and objects open at once, at most.
+    depth: usize,
+    /// Member names may come twice: nobody looked.
+    may_repeat_members: bool,
 }
 
 /// Where the document's text is.
@@ -68,6 +69,133 @@ impl Control {
     /// long, are counted in 32 bits.
     pub(crate) const MAX_BYTES: usize = 1 << 30;
 
+    /// The JSON form of `value`, the value of an agent's own type, with [`Reference`]s in it.
+    ///
+    /// # Errors
+    ///
+    /// `control_malformed` when it has none, or when a member name comes twice in one object;
+    /// `ref_invalid` when an object has a member `$ref` and is no reference; `limit_control_size`
+    /// above 1 GiB and `limit_json_depth` above [`Limits::JSON_DEPTH_CEILING`].
+    ///
+    /// ```
+    /// use acp_envelope::{Control, Reference};
+    ///
+    /// #[derive(serde::Serialize)]
+    /// struct Task { instruction: &'static str, image: Reference }
+    ///
+    /// let task = Task { instruction: "read", image: Reference::new("img".parse()?) };
+    /// let control = Control::new(&task)?;
+    /// assert_eq!(control.text(), r#"{"instruction":"read","image":{"$ref":"img"}}"#);
+    /// assert_eq!(control.references().next(), Some(("/image".to_owned(), "img")));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn new<T: Serialize + ?Sized>(value: &T) -> Result<Self, ControlError> {
+        match serde_json::to_vec(value) {
+            Ok(text) => Self::from_text(text),
+            Err(error) => {
+                let reason = error.to_string().into();
+                let kind = ControlErrorKind::Unserializable { reason };
+                Err(ControlError::new(kind, Place::Pointer(String::new())))
+            }
+        }
+    }
+
+    /// A document that is JSON text in UTF-8 already. It is kept byte for byte.
+    ///
+    /// # Errors
+    ///
+    /// `control_charset`, `control_malformed`, `ref_invalid`; `limit_control_size` above 1 GiB and
+    /// `limit_json_depth` above [`Limits::JSON_DEPTH_CEILING`].
+    ///
+    /// ```
+    /// use acp_envelope::Control;
+    ///
+    /// let control = Control::from_text("{ \"price\": 1.10 }")?;
+    /// assert_eq!(control.text(), "{ \"price\": 1.10 }");
+    /// assert_eq!(Control::from_text(r#"{"$ref":"a b"}"#).unwrap_err().code(), "ref_invalid");
+    /// # Ok::<(), acp_envelope::ControlError>(())
+    /// ```
+    pub fn from_text(text: impl Into<Bytes>) -> Result<Self, ControlError> {
+        let raw = text.into();
+        if raw.len() > Self::MAX_BYTES {
+            let kind = ControlErrorKind::TooLarge { limit: Self::MAX_BYTES };
+            return Err(ControlError::new(kind, Place::Byte(Self::MAX_BYTES)));
+        }
+        let rules = Rules { max_depth: Limits::JSON_DEPTH_CEILING, allow_duplicate_members: false };
+        let judged = Self::judge(raw, None, rules, None)?;
+        judged.reference_fault.map_or(Ok(judged.control), Err)
+    }
+
+    /// An array of documents, each with its text as it is.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`from_text`](Self::from_text).
+    ///
+    /// ```
+    /// use acp_envelope::Control;
+    ///
+    /// let [a, b] = [Control::from_text("1.0")?, Control::from_text("[ ]")?];
+    /// assert_eq!(Control::array([&a, &b])?.text(), "[1.0,[ ]]");
+    /// # Ok::<(), acp_envelope::ControlError>(())
+    /// ```
+    pub fn array<'a>(elements: impl IntoIterator<Item = &'a Self>) -> Result<Self, ControlError> {
+        let texts: Vec<&str> = elements.into_iter().map(Self::text).collect();
+        Self::from_text(format!("[{}]", texts.join(",")))
+    }
+
+    /// An object of documents, each with its text as it is.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`from_text`](Self::from_text): `control_malformed` when a name comes twice,
+    /// `ref_invalid` for the name `$ref`.
+    ///
+    /// ```
+    /// use acp_envelope::Control;
+    ///
+    /// let [a, b] = [Control::from_text("1.0")?, Control::from_text("[ ]")?];
+    /// assert_eq!(Control::object([("x", &a), ("y\"", &b)])?.text(), r#"{"x":1.0,"y\"":[ ]}"#);
+    /// # Ok::<(), acp_envelope::ControlError>(())
+    /// ```
+    pub fn object<'a>(
+        members: impl IntoIterator<Item = (&'a str, &'a Self)>,
+    ) -> Result<Self, ControlError> {
+        let member = |(name, value): (&str, &Self)| {
+            format!("{}:{}", serde_json::Value::from(name), value.text())
+        };
+        let members: Vec<String> = members.into_iter().map(member).collect();
+        Self::from_text(format!("{{{}}}", members.join(",")))
+    }
+
+    /// The document with references under other names.
+    pub(crate) fn renamed<'n>(
+        &self,
+        new_name: impl Fn(&str) -> Option<&'n str>,
+    ) -> Result<Self, ControlError> {
+        let rules =
+            Rules { max_depth: self.depth, allow_duplicate_members: self.may_repeat_members };
+        let text = rename::rename(self.text(), new_name);
+        Self::judge(text.into(), None, rules, None).map(|judged| judged.control)
+    }
+
+    /// Whether a reader with these rules takes the document, which other rules may have let pass.
+    pub(crate) fn conform(&self, rules: Rules) -> Result<(), ControlError> {
+        let repeats_do_not_matter = !self.may_repeat_members || rules.allow_duplicate_members;
+        if self.depth <= rules.max_depth && repeats_do_not_matter {
+            return Ok(());
+        }
+        Self::judge(self.utf8(), None, rules, None).map(|_| ())
+    }
+
+    /// The text as bytes: a view where the document is in UTF-8.
+    pub(crate) fn utf8(&self) -> Bytes {
+        match &self.text {
+            Text::Utf8 { start } => self.raw.slice(*start..),
+            Text::Decoded(text) => Bytes::copy_from_slice(text.as_bytes()),
+        }
+    }
+
     /// Judges `raw` in the charset of `label` (UTF-8 without one). A reference to `own_name`, the
     /// name of the control part, is a fault.
     pub(crate) fn judge(
@@ -77,15 +205,22 @@ impl Control {
         own_name: Option<&PartName>,
     ) -> Result<Judged, ControlError> {
         let text = charset::decode(&raw, label)?;
-        let mut control = Self { raw, text, references: Arc::default() };
+        let mut control = Self {
+            raw,
+            text,
+            references: Arc::default(),
+            depth: 0,
+            may_repeat_members: rules.allow_duplicate_members,
+        };
         let start = match &control.text {
             Text::Utf8 { start } => Some(*start),
             Text::Decoded(_) => None,
         };
-        let (references, reference_fault) =
+        let contents =
             json::read(control.text(), rules, own_name).map_err(|e| e.of_text_at(start))?;
-        control.references = Arc::new(references);
-        Ok(Judged { control, reference_fault })
+        control.references = Arc::new(contents.references);
+        control.depth = contents.depth;
+        Ok(Judged { control, reference_fault: contents.reference_fault })
     }
 
     /// The document as it was sent: a view of the input where it came in one piece.

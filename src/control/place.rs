@@ -1,5 +1,7 @@
 //! Where in the text a fault of the syntax is. Looked for only once there is one.
 
+use std::ops::Range;
+
 use memchr::{memchr_iter, memrchr};
 
 use super::Place;
@@ -40,7 +42,7 @@ pub(super) fn number_start(text: &str, at: usize) -> usize {
 /// The bracket that opens one level more than `limit`. The text is valid up to there.
 pub(super) fn first_deeper(text: &str, limit: usize) -> usize {
     let mut depth = 0;
-    walk(text, |b| {
+    walk(text, |b, _| {
         match b {
             b'[' | b'{' => depth += 1,
             b']' | b'}' => depth -= 1,
@@ -53,24 +55,38 @@ pub(super) fn first_deeper(text: &str, limit: usize) -> usize {
 /// The closing quote of the `n`th string. The text is valid up to there.
 pub(super) fn string_end(text: &str, n: usize) -> usize {
     let mut strings = 0;
-    walk(text, |b| {
+    walk(text, |b, _| {
         strings += usize::from(b == b'"');
         strings == n
     })
 }
 
-/// The first byte at which `found` holds. Strings are one step: their closing quote.
-fn walk(text: &str, mut found: impl FnMut(u8) -> bool) -> usize {
+/// The strings of a valid text, member names too, with their quotes.
+pub(super) fn strings(text: &str) -> Vec<Range<usize>> {
+    let mut strings = Vec::new();
+    walk(text, |b, range| {
+        if b == b'"' {
+            strings.push(range);
+        }
+        false
+    });
+    strings
+}
+
+/// The last byte of the first token at which `found` holds, given its first byte and its range.
+/// Strings are one token, all else is one a byte.
+fn walk(text: &str, mut found: impl FnMut(u8, Range<usize>) -> bool) -> usize {
     let mut at = 0;
     let text = text.as_bytes();
     while let Some(&b) = text.get(at) {
+        let start = at;
         if b == b'"' {
             at += 1;
             while let Some(&inside) = text.get(at).filter(|&&inside| inside != b'"') {
                 at += if inside == b'\\' { 2 } else { 1 };
             }
         }
-        if found(b) {
+        if found(b, start..at + 1) {
             break;
         }
         at += 1;

@@ -42,6 +42,7 @@
 )]
 
 pub mod control;
+pub mod encode;
 pub mod envelope;
 pub mod error;
 pub mod parser;
@@ -53,6 +54,9 @@ mod name;
 #[doc(inline)]
 pub use crate::{
     control::{Control, ControlError, ControlErrorKind, Reference},
+    encode::{
+        EncodeError, EncodeErrorKind, EnvelopeBuilder, EnvelopeEncoder, Merged, Naming, NewPart,
+    },
     envelope::{
         Config, ContentHead, DecodeError, DecodeErrorKind, Envelope, EnvelopeDecoder,
         EnvelopeErrorKind, Item, Part, SalvagedControl, Warning, WarningCode, decode, decode_with,

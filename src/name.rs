@@ -29,6 +29,18 @@ impl PartName {
         Self::check(bytes).map(|name| Self(name.into()))
     }
 
+    /// `_acp_control`, the name a control part should have (ACP-CTL-2).
+    pub(crate) fn control() -> Self {
+        Self("_acp_control".into())
+    }
+
+    /// The name with `-n` at its end, shortened where it would be too long.
+    pub(crate) fn numbered(&self, n: u64) -> Option<Self> {
+        let number = format!("-{n}");
+        let kept = self.0.len().min(Self::MAX_CHARS - number.len());
+        format!("{}{number}", self.0.get(..kept)?).parse().ok()
+    }
+
     /// The check alone, without a copy of the name.
     pub(crate) fn check(bytes: &[u8]) -> Result<&str, InvalidName> {
         let bad = |b: &u8| !(b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'));

@@ -8,7 +8,7 @@ use bytes::Bytes;
 use proptest::{option, prelude::*};
 use support::{
     Finding, Message, bytewise, decode_chunks, decode_whole,
-    messages::{Generated, message},
+    messages::{Generated, cases, message},
     oracle::{self, Place, Policy},
     random_cuts,
 };
@@ -151,13 +151,8 @@ fn agree_on_place(ours: &mut Finding, theirs: &Finding, message: &Generated) {
     }
 }
 
-/// How many messages each property is tried on.
-fn cases() -> u32 {
-    std::env::var("ACP_PROPERTY_CASES").map_or(4000, |cases| cases.parse().expect("a number"))
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases()) })]
+    #![proptest_config(cases())]
 
     #[test]
     fn no_cut_changes_the_outcome_acp_frm_7(message in message(), setting in setting(), seed: u64) {

@@ -1,11 +1,12 @@
 //! Bodies are handed out as views of the chunks they came in. What is not a view is the beginning of
 //! a false delimiter that a chunk's end has cut (the parser's own delimiter stands for it), and a
-//! header block that a chunk's end has cut (ACP-FRM-3, ACP-FRM-7).
+//! header block that a chunk's end has cut (ACP-FRM-3, ACP-FRM-7). The encoder hands content on as it
+//! got it (ACP-ENC-6).
 
 mod fixture;
 
 use acp_envelope::{
-    Config, EnvelopeDecoder, Item, Limits, Status, decode,
+    Config, Control, EnvelopeBuilder, EnvelopeDecoder, Item, Limits, NewPart, Status, decode,
     parser::{Event, Input, Parser},
     syntax::Boundary,
 };
@@ -194,4 +195,42 @@ fn a_header_block_is_copied_only_where_a_chunk_ends_in_it_acp_frm_7() {
     let allocated = head_allocations(&bytewise);
     assert!(allocated.bytes_max <= peak + slack, "{allocated:?}");
     assert!(allocated.bytes_total <= 4 * len + slack, "{allocated:?}");
+}
+
+#[test]
+fn content_is_written_without_a_copy_acp_enc_6() {
+    let content = Bytes::from(vec![b'\r'; 100 << 20]);
+    let control = Control::from_text("{\"$ref\":\"p\"}").unwrap();
+    let mut segments = Vec::new();
+    let allocated = allocation_counter::measure(|| {
+        let mut message = EnvelopeBuilder::new();
+        message.add(NewPart::new("image/png", content.clone()).name("p")).unwrap();
+        segments = message.build(&control).unwrap().into_segments().unwrap();
+    });
+    assert!(allocated.bytes_total < 4096, "{allocated:?}");
+    let [_, document, _, part, _] = &segments[..] else { panic!("{} segments", segments.len()) };
+    assert_eq!((part.as_ptr(), part.len()), (content.as_ptr(), content.len()));
+    assert_eq!(document.as_ptr(), control.raw().as_ptr());
+}
+
+#[test]
+fn what_was_received_is_sent_on_without_a_copy_acp_enc_6() {
+    let message = long(&"x".repeat(1 << 20));
+    let received = decode(long_type(), message.clone()).unwrap();
+    let segments = EnvelopeBuilder::new().build_from(&received).unwrap().into_segments().unwrap();
+    assert_eq!(segments.iter().filter(|segment| is_view(segment, &message)).count(), 2);
+    assert_eq!(segments.iter().map(Bytes::len).max(), Some(1 << 20));
+}
+
+#[test]
+fn streamed_content_is_written_without_a_copy_acp_enc_6() {
+    let mut message = EnvelopeBuilder::new();
+    let part = message.add(NewPart::streamed("image/png", None)).unwrap();
+    let mut encoder = message.build(&Control::new(&part).unwrap()).unwrap();
+    let chunk = Bytes::from(vec![b'x'; 1 << 16]);
+    let mut content = Bytes::new();
+    while encoder.next_segment(&mut content).unwrap() != Status::NeedInput {}
+    content = chunk.clone();
+    let Status::Item(segment) = encoder.next_segment(&mut content).unwrap() else { panic!() };
+    assert_eq!((segment.as_ptr(), segment.len()), (chunk.as_ptr(), chunk.len()));
 }

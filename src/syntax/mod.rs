@@ -12,7 +12,8 @@ mod media_type;
 mod parameters;
 
 pub(crate) use self::boundary::MAX_BOUNDARY_CHARS;
-pub(crate) use self::delimiter::Delimiter;
+pub(crate) use self::bytes::{is_field_value, is_token, run};
+pub(crate) use self::delimiter::{ContentScan, Delimiter};
 pub(crate) use self::header_block::{BlockScan, Scanned};
 pub use self::{
     boundary::{Boundary, InvalidBoundary},

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use proptest::{collection::vec, option, prelude::*, sample::select};
+use proptest::{collection::vec, option, prelude::*, sample::select, test_runner::Config};
 
 /// A message as a carrier hands it over.
 #[derive(Clone)]
@@ -15,6 +15,13 @@ impl fmt::Debug for Generated {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}\n{}", self.content_type.escape_ascii(), self.body.escape_ascii())
     }
+}
+
+/// How many messages each property is tried on.
+pub fn cases() -> Config {
+    let cases = std::env::var("ACP_PROPERTY_CASES");
+    let cases = cases.map_or(4000, |cases| cases.parse().expect("a number"));
+    Config { failure_persistence: None, ..Config::with_cases(cases) }
 }
 
 const BOUNDARIES: [&str; 5] = ["b", "-", "b:x", "AaB03x", "--edge-(1)+'2',./:=?_"];
@@ -44,7 +51,7 @@ fn json() -> impl Strategy<Value = String> {
 }
 
 /// Content that looks like framing.
-fn content(boundary: &'static str) -> impl Strategy<Value = Vec<u8>> {
+pub fn content(boundary: &'static str) -> impl Strategy<Value = Vec<u8>> {
     let cut = boundary.len() - 1;
     let pieces = vec![
         b"\r".to_vec(),

@@ -1,0 +1,335 @@
+//! A message while it is written.
+
+use std::collections::VecDeque;
+
+use bytes::{Bytes, BytesMut};
+
+use super::{
+    EncodeError, EncodeErrorKind, boundary::delimiter_inside, builder::Prepared, part::Content,
+};
+use crate::{
+    Limits,
+    error::{Location, PartId},
+    name::PartName,
+    parser::{Input, ParseErrorKind, Status},
+    syntax::{Boundary, ContentScan, Delimiter, is_token},
+};
+
+/// A message that is ready to be written: a Content-Type, a length where it is known, and segments
+/// of bytes. Content in memory is handed on as it is, never copied (ACP-ENC-6).
+///
+/// With all content in memory, [`into_segments`](Self::into_segments) gives everything at once.
+/// Otherwise [`next_segment`](Self::next_segment) asks for the content of a part when its turn has
+/// come:
+///
+/// ```
+/// use acp_envelope::{Control, EnvelopeBuilder, NewPart, Status, decode};
+/// use bytes::Bytes;
+///
+/// let mut message = EnvelopeBuilder::new();
+/// let log = message.add(NewPart::streamed("text/plain; charset=utf-8", None))?;
+/// let mut encoder = message.build(&Control::new(&log)?)?;
+/// assert_eq!(encoder.content_length(), None);
+///
+/// let mut source = ["line 1\n", "line 2\n"].into_iter().map(Bytes::from);
+/// let (mut written, mut content) = (Vec::new(), Bytes::new());
+/// loop {
+///     match encoder.next_segment(&mut content)? {
+///         Status::Item(segment) => written.extend_from_slice(&segment),
+///         // `encoder.awaited()` names the part.
+///         Status::NeedInput => match source.next() {
+///             Some(chunk) => content = chunk,
+///             None => encoder.finish_part(),
+///         },
+///         _ => break,
+///     }
+/// }
+/// let envelope = decode(encoder.content_type(), written)?;
+/// assert_eq!(envelope.resolve(&log).unwrap().body(), "line 1\nline 2\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct EnvelopeEncoder {
+    content_type: String,
+    content_length: Option<u64>,
+    segments: VecDeque<Segment>,
+    /// In the multipart form, the delimiter that streamed content must not hold.
+    delimiter: Option<Delimiter>,
+    /// The part whose content is awaited.
+    awaited: Option<Streamed>,
+    max_part_bytes: u64,
+    max_message_bytes: u64,
+    /// Bytes that content of unknown length may still take.
+    room: u64,
+    failed: Option<EncodeError>,
+}
+
+#[derive(Debug)]
+enum Segment {
+    Bytes(Bytes),
+    Streamed(Streamed),
+}
+
+/// Content that comes while the message is written.
+#[derive(Debug)]
+struct Streamed {
+    part: PartId,
+    len: Option<u64>,
+    /// Bytes that have come.
+    sent: u64,
+    scan: ContentScan,
+    /// No more will come.
+    finished: bool,
+}
+
+impl EnvelopeEncoder {
+    /// The JSON form: the control document alone.
+    pub(super) fn json(document: Bytes, limits: &Limits) -> Self {
+        let segments = [Segment::Bytes(document)].into();
+        Self::new("application/json".to_owned(), segments, None, limits)
+    }
+
+    /// The multipart form: `parts`, the control part first, whose header lines are in `heads`.
+    ///
+    /// Everything around content is one allocation.
+    pub(super) fn multipart(
+        boundary: &Boundary,
+        delimiter: Delimiter,
+        heads: &[u8],
+        parts: Vec<Prepared>,
+        limits: &Limits,
+    ) -> Result<Self, EncodeError> {
+        let line = delimiter.line();
+        let framing = (parts.len() + 1) * (line.len() + "\r\n\r\n\r\n".len()) + heads.len();
+        let mut frame = BytesMut::with_capacity(framing);
+        let mut segments = VecDeque::with_capacity(2 * parts.len() + 1);
+        for (index, part) in parts.into_iter().enumerate() {
+            let before: &[u8] = if index == 0 { b"" } else { b"\r\n" };
+            let head = heads.get(part.head.clone()).unwrap_or_default();
+            for piece in [before, line, b"\r\n", head, b"\r\n"] {
+                frame.extend_from_slice(piece);
+            }
+            segments.push_back(Segment::Bytes(frame.split().freeze()));
+            match part.content {
+                Content::InMemory(content) if content.is_empty() => {}
+                Content::InMemory(content) => segments.push_back(Segment::Bytes(content)),
+                Content::Streamed { len } => {
+                    let part = PartId::new(index, Some(part.name));
+                    let (sent, scan) = (0, ContentScan::new());
+                    let streamed = Streamed { part, len, sent, scan, finished: false };
+                    segments.push_back(Segment::Streamed(streamed));
+                }
+            }
+        }
+        for piece in [b"\r\n", line, b"--\r\n"] {
+            frame.extend_from_slice(piece);
+        }
+        segments.push_back(Segment::Bytes(frame.freeze()));
+
+        let content_type = content_type(boundary);
+        let mut encoder = Self::new(content_type, segments, Some(delimiter), limits);
+        let known = encoder.segments.iter().map(|s| s.len().unwrap_or(0));
+        let known = known.fold(0, u64::saturating_add);
+        match encoder.max_message_bytes.checked_sub(known) {
+            Some(room) => encoder.room = room,
+            None => return Err(encoder.message_too_large()),
+        }
+        Ok(encoder)
+    }
+
+    fn new(
+        content_type: String,
+        segments: VecDeque<Segment>,
+        delimiter: Option<Delimiter>,
+        limits: &Limits,
+    ) -> Self {
+        let content_length =
+            segments.iter().try_fold(0_u64, |sum, segment| sum.checked_add(segment.len()?));
+        Self {
+            content_type,
+            content_length,
+            segments,
+            delimiter,
+            awaited: None,
+            max_part_bytes: limits.max_part_bytes,
+            max_message_bytes: limits.max_message_bytes,
+            room: 0,
+            failed: None,
+        }
+    }
+
+    /// The Content-Type value of the message.
+    #[must_use]
+    pub fn content_type(&self) -> &str {
+        &self.content_type
+    }
+
+    /// Bytes of the whole message; `None` where a part of unknown length is in it (ACP-ENC-6).
+    #[must_use]
+    pub const fn content_length(&self) -> Option<u64> {
+        self.content_length
+    }
+
+    /// The part whose content [`next_segment`](Self::next_segment) asks for.
+    #[must_use]
+    pub fn awaited(&self) -> Option<&PartName> {
+        self.awaited.as_ref()?.part.name.as_ref()
+    }
+
+    /// The next bytes of the message, never none.
+    ///
+    /// [`Status::NeedInput`] asks for the next content of the part that is
+    /// [`awaited`](Self::awaited): give it as `content`, all of which is then the next segment, or say
+    /// with [`finish_part`](Self::finish_part) that there is no more. While no part is awaited,
+    /// `content` is left alone.
+    ///
+    /// # Errors
+    ///
+    /// `delimiter_malformed` (the content holds the boundary's delimiter), `content_length`,
+    /// `limit_part_size`, `limit_message_size`; then the same at every call. What was written before
+    /// is no message that a receiver accepts.
+    pub fn next_segment(&mut self, content: &mut impl Input) -> Result<Status<Bytes>, EncodeError> {
+        if let Some(error) = &self.failed {
+            return Err(error.clone());
+        }
+        let outcome = self.advance(content);
+        if let Err(error) = &outcome {
+            self.failed = Some(error.clone());
+        }
+        outcome
+    }
+
+    /// Declares that the part that is awaited has no more content.
+    pub fn finish_part(&mut self) {
+        if let Some(awaited) = &mut self.awaited {
+            awaited.finished = true;
+        }
+    }
+
+    /// The whole message, in pieces that follow each other. Content in memory is not copied.
+    ///
+    /// # Errors
+    ///
+    /// `content_missing` when the content of a part was to come while the message is written, and
+    /// those of [`next_segment`](Self::next_segment).
+    pub fn into_segments(mut self) -> Result<Vec<Bytes>, EncodeError> {
+        let mut segments = Vec::with_capacity(self.segments.len());
+        while let Status::Item(segment) = self.next_in_memory()? {
+            segments.push(segment);
+        }
+        Ok(segments)
+    }
+
+    /// The whole message in one piece, into which content is copied once.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`into_segments`](Self::into_segments).
+    pub fn into_bytes(mut self) -> Result<Bytes, EncodeError> {
+        let len = self.content_length.and_then(|len| usize::try_from(len).ok());
+        let mut bytes = BytesMut::with_capacity(len.unwrap_or_default());
+        while let Status::Item(segment) = self.next_in_memory()? {
+            bytes.extend_from_slice(&segment);
+        }
+        Ok(bytes.freeze())
+    }
+
+    fn next_in_memory(&mut self) -> Result<Status<Bytes>, EncodeError> {
+        let status = self.next_segment(&mut Bytes::new())?;
+        match (&status, &self.awaited) {
+            (Status::NeedInput, Some(awaited)) => Err(EncodeError::new(
+                EncodeErrorKind::ContentMissing,
+                None,
+                Some(awaited.part.clone()),
+            )),
+            _ => Ok(status),
+        }
+    }
+
+    fn advance(&mut self, content: &mut impl Input) -> Result<Status<Bytes>, EncodeError> {
+        loop {
+            if let Some(awaited) = &self.awaited {
+                let arrived = content.bytes().len();
+                if arrived > 0 {
+                    self.judge_content(content.bytes())?;
+                    return Ok(Status::Item(content.take(arrived)));
+                }
+                if !awaited.finished {
+                    return Ok(Status::NeedInput);
+                }
+                if awaited.len.is_some_and(|len| len != awaited.sent) {
+                    return Err(awaited.wrong_length());
+                }
+                self.awaited = None;
+            }
+            match self.segments.pop_front() {
+                None => return Ok(Status::End),
+                Some(Segment::Bytes(bytes)) => return Ok(Status::Item(bytes)),
+                Some(Segment::Streamed(streamed)) => self.awaited = Some(streamed),
+            }
+        }
+    }
+
+    /// Judges the next `chunk` of the awaited part's content.
+    fn judge_content(&mut self, chunk: &[u8]) -> Result<(), EncodeError> {
+        let (Some(awaited), Some(delimiter)) = (&mut self.awaited, &self.delimiter) else {
+            return Ok(());
+        };
+        let before = awaited.sent;
+        awaited.sent = before.saturating_add(chunk.len() as u64);
+        if let Some(at) = awaited.scan.find(delimiter, chunk) {
+            return Err(delimiter_inside(before + at as u64, awaited.part.clone()));
+        }
+        if awaited.len.is_some_and(|len| awaited.sent > len) {
+            return Err(awaited.wrong_length());
+        }
+        let limit = self.max_part_bytes;
+        if awaited.sent > limit {
+            let kind = ParseErrorKind::PartTooLarge { limit };
+            let at = Some(Location::Value(limit));
+            return Err(EncodeError::new(kind, at, Some(awaited.part.clone())));
+        }
+        if awaited.len.is_none() {
+            match self.room.checked_sub(chunk.len() as u64) {
+                Some(room) => self.room = room,
+                None => return Err(self.message_too_large()),
+            }
+        }
+        Ok(())
+    }
+
+    fn message_too_large(&self) -> EncodeError {
+        let limit = self.max_message_bytes;
+        let at = Some(Location::Byte(limit));
+        EncodeError::new(ParseErrorKind::MessageTooLarge { limit }, at, None)
+    }
+}
+
+impl Segment {
+    /// Its length, where that is known.
+    fn len(&self) -> Option<u64> {
+        match self {
+            Self::Bytes(bytes) => Some(bytes.len() as u64),
+            Self::Streamed(streamed) => streamed.len,
+        }
+    }
+}
+
+impl Streamed {
+    /// The content is shorter or longer than declared.
+    fn wrong_length(&self) -> EncodeError {
+        let declared = self.len.unwrap_or_default();
+        let at = Some(Location::Value(self.sent.min(declared)));
+        EncodeError::new(EncodeErrorKind::ContentLength { declared }, at, Some(self.part.clone()))
+    }
+}
+
+/// The Content-Type of a multipart message; boundaries that are no tokens are quoted (ACP-CT-3).
+fn content_type(boundary: &Boundary) -> String {
+    let boundary = boundary.as_str();
+    if boundary.bytes().all(is_token) {
+        format!("multipart/form-data; boundary={boundary}")
+    } else {
+        format!("multipart/form-data; boundary=\"{boundary}\"")
+    }
+}

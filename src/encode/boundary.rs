@@ -1,10 +1,9 @@
 //! A boundary that occurs in no content (ACP-ENC-2).
 
-use super::{EncodeError, builder::Prepared, naming::random, part::Content};
+use super::{EncodeError, EncodeErrorKind, builder::Prepared, naming::random, part::Content};
 use crate::{
     error::{Location, PartId},
-    parser::ParseErrorKind,
-    syntax::{Boundary, ContentScan, Delimiter},
+    syntax::{Boundary, BoundarySearch, ContentTypeErrorKind},
 };
 
 /// How often a boundary is drawn before it is clear that the generator is broken.
@@ -15,50 +14,48 @@ pub(super) fn draw() -> Result<Boundary, EncodeError> {
     let digits = format!("{:032x}", u128::from_be_bytes(random()?));
     Boundary::new(digits.as_bytes()).map_err(|invalid| {
         let at = Location::Value(invalid.position() as u64);
-        EncodeError::new(ParseErrorKind::DelimiterMalformed, Some(at), None)
+        EncodeError::new(ContentTypeErrorKind::BoundaryInvalid, Some(at), None)
     })
 }
 
-/// The boundary that is given, or else one of those drawn, once no part's head and no content in
-/// memory has its delimiter. `heads` are the header blocks of all parts.
+/// The boundary that is given, or else one of those drawn, once it occurs in no part's head and no
+/// content in memory. `heads` are the header blocks of all parts.
 pub(super) fn choose(
     given: Option<Boundary>,
     mut draw: impl FnMut() -> Result<Boundary, EncodeError>,
     heads: &[u8],
     parts: &[Prepared],
-) -> Result<(Boundary, Delimiter), EncodeError> {
+) -> Result<(Boundary, BoundarySearch), EncodeError> {
     let mut draws = 0;
     loop {
         let boundary = given.clone().map_or_else(&mut draw, Ok)?;
-        let delimiter = Delimiter::new(&boundary);
+        let search = BoundarySearch::new(&boundary);
         draws += 1;
-        match collision(&delimiter, heads, parts) {
-            None => return Ok((boundary, delimiter)),
+        match occurrence(&search, heads, parts) {
+            None => return Ok((boundary, search)),
             Some(error) if given.is_some() || draws == DRAWS => return Err(error),
             Some(_) => {}
         }
     }
 }
 
-/// Where a receiver would see a delimiter too many.
-fn collision(delimiter: &Delimiter, heads: &[u8], parts: &[Prepared]) -> Option<EncodeError> {
-    if let Some(at) = ContentScan::new().find(delimiter, heads) {
-        let index = parts.iter().position(|part| part.head.contains(&at))?;
-        let part = parts.get(index)?;
-        let at = (at - part.head.start) as u64;
-        return Some(delimiter_inside(at, PartId::new(index, Some(part.name.clone()))));
-    }
+/// The first part in which the boundary occurs where a receiver may take it for a delimiter.
+fn occurrence(search: &BoundarySearch, heads: &[u8], parts: &[Prepared]) -> Option<EncodeError> {
+    let in_heads = search.find(heads);
     parts.iter().enumerate().find_map(|(index, part)| {
-        let Content::InMemory(content) = &part.content else { return None };
-        let at = ContentScan::new().find(delimiter, content)?;
-        Some(delimiter_inside(at as u64, PartId::new(index, Some(part.name.clone()))))
+        let in_head = in_heads.filter(|at| part.head.contains(at)).map(|at| at - part.head.start);
+        let at = match &part.content {
+            Content::InMemory(content) => in_head.or_else(|| search.find(content)),
+            Content::Streamed { .. } => in_head,
+        }?;
+        Some(boundary_occurs(at as u64, PartId::new(index, Some(part.name.clone()))))
     })
 }
 
-/// A delimiter is complete at this byte of a part's content or head.
-pub(super) fn delimiter_inside(at: u64, part: PartId) -> EncodeError {
+/// The boundary occurs in a part's head or content, up to this byte.
+pub(super) fn boundary_occurs(at: u64, part: PartId) -> EncodeError {
     let at = Some(Location::Value(at));
-    EncodeError::new(ParseErrorKind::DelimiterMalformed, at, Some(part))
+    EncodeError::new(EncodeErrorKind::BoundaryOccurs, at, Some(part))
 }
 
 #[cfg(test)]
@@ -86,6 +83,6 @@ mod tests {
         assert_eq!(choose_of(&drawn, "x\r\n--c"), (Ok(boundary("a")), 4));
         assert_eq!(choose_of(&drawn, "--a\r\n--b"), (Ok(boundary("c")), 2));
         let (error, left) = choose_of(&drawn, "--a\r\n--b\r\n--c");
-        assert_eq!((error.unwrap_err().code(), left), ("delimiter_malformed", 1));
+        assert_eq!((error.unwrap_err().code(), left), ("boundary_occurs", 1));
     }
 }

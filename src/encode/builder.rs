@@ -234,8 +234,7 @@ impl EnvelopeBuilder {
     /// `limit_message_size`, `limit_header_size`, `limit_headers`, `name_duplicate` (a part has the
     /// control part's name), `control_malformed` (the document has a member name twice, and the
     /// configuration refuses that), `unreferenced_part` where the configuration refuses that;
-    /// `delimiter_malformed` and `limit_boundary` for a boundary that was given;
-    /// `random_unavailable`.
+    /// `boundary_occurs` and `limit_boundary` for a boundary that was given; `random_unavailable`.
     pub fn build(mut self, control: &Control) -> Result<EnvelopeEncoder, EncodeError> {
         let rules = Rules {
             max_depth: self.config.limits.max_json_depth,
@@ -254,8 +253,8 @@ impl EnvelopeBuilder {
             return Err(EncodeError::new(kind, Some(Location::Value(max_chars as u64)), None));
         }
         parts.insert(0, control);
-        let (boundary, delimiter) = boundary::choose(boundary, boundary::draw, &heads, &parts)?;
-        EnvelopeEncoder::multipart(&boundary, delimiter, &heads, parts, &config.limits)
+        let (boundary, search) = boundary::choose(boundary, boundary::draw, &heads, &parts)?;
+        EnvelopeEncoder::multipart(&boundary, search, &heads, parts, &config.limits)
     }
 
     /// An envelope that was received, to be sent on: the same control document and parts, within a

@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 use bytes::{Bytes, BytesMut};
 
 use super::{
-    EncodeError, EncodeErrorKind, boundary::delimiter_inside, builder::Prepared, part::Content,
+    EncodeError, EncodeErrorKind, boundary::boundary_occurs, builder::Prepared, part::Content,
 };
 use crate::{
     Limits,
     error::{Location, PartId},
     name::PartName,
     parser::{Input, ParseErrorKind, Status},
-    syntax::{Boundary, ContentScan, Delimiter, is_token},
+    syntax::{Boundary, BoundarySearch, Progress, is_token},
 };
 
 /// A message that is ready to be written: a Content-Type, a length where it is known, and segments
@@ -53,8 +53,8 @@ pub struct EnvelopeEncoder {
     content_type: String,
     content_length: Option<u64>,
     segments: VecDeque<Segment>,
-    /// In the multipart form, the delimiter that streamed content must not hold.
-    delimiter: Option<Delimiter>,
+    /// In the multipart form, the search for the boundary in streamed content.
+    search: Option<BoundarySearch>,
     /// The part whose content is awaited.
     awaited: Option<Streamed>,
     max_part_bytes: u64,
@@ -77,7 +77,8 @@ struct Streamed {
     len: Option<u64>,
     /// Bytes that have come.
     sent: u64,
-    scan: ContentScan,
+    /// How far the search for the boundary has come.
+    searched: Progress,
     /// No more will come.
     finished: bool,
 }
@@ -94,12 +95,12 @@ impl EnvelopeEncoder {
     /// Everything around content is one allocation.
     pub(super) fn multipart(
         boundary: &Boundary,
-        delimiter: Delimiter,
+        search: BoundarySearch,
         heads: &[u8],
         parts: Vec<Prepared>,
         limits: &Limits,
     ) -> Result<Self, EncodeError> {
-        let line = delimiter.line();
+        let line = boundary.line();
         let framing = (parts.len() + 1) * (line.len() + "\r\n\r\n\r\n".len()) + heads.len();
         let mut frame = BytesMut::with_capacity(framing);
         let mut segments = VecDeque::with_capacity(2 * parts.len() + 1);
@@ -115,8 +116,8 @@ impl EnvelopeEncoder {
                 Content::InMemory(content) => segments.push_back(Segment::Bytes(content)),
                 Content::Streamed { len } => {
                     let part = PartId::new(index, Some(part.name));
-                    let (sent, scan) = (0, ContentScan::new());
-                    let streamed = Streamed { part, len, sent, scan, finished: false };
+                    let (sent, searched) = (0, Progress::new());
+                    let streamed = Streamed { part, len, sent, searched, finished: false };
                     segments.push_back(Segment::Streamed(streamed));
                 }
             }
@@ -127,7 +128,7 @@ impl EnvelopeEncoder {
         segments.push_back(Segment::Bytes(frame.freeze()));
 
         let content_type = content_type(boundary);
-        let mut encoder = Self::new(content_type, segments, Some(delimiter), limits);
+        let mut encoder = Self::new(content_type, segments, Some(search), limits);
         let known = encoder.segments.iter().map(|s| s.len().unwrap_or(0));
         let known = known.fold(0, u64::saturating_add);
         match encoder.max_message_bytes.checked_sub(known) {
@@ -140,7 +141,7 @@ impl EnvelopeEncoder {
     fn new(
         content_type: String,
         segments: VecDeque<Segment>,
-        delimiter: Option<Delimiter>,
+        search: Option<BoundarySearch>,
         limits: &Limits,
     ) -> Self {
         let content_length =
@@ -149,7 +150,7 @@ impl EnvelopeEncoder {
             content_type,
             content_length,
             segments,
-            delimiter,
+            search,
             awaited: None,
             max_part_bytes: limits.max_part_bytes,
             max_message_bytes: limits.max_message_bytes,
@@ -185,8 +186,7 @@ impl EnvelopeEncoder {
     ///
     /// # Errors
     ///
-    /// `delimiter_malformed` (the content holds the boundary's delimiter), `content_length`,
-    /// `limit_part_size`, `limit_message_size`; then the same at every call. What was written before
+    /// `boundary_occurs`, `content_length`, `limit_part_size`, `limit_message_size`; then the same at every call. What was written before
     /// is no message that a receiver accepts.
     pub fn next_segment(&mut self, content: &mut impl Input) -> Result<Status<Bytes>, EncodeError> {
         if let Some(error) = &self.failed {
@@ -272,13 +272,13 @@ impl EnvelopeEncoder {
 
     /// Judges the next `chunk` of the awaited part's content.
     fn judge_content(&mut self, chunk: &[u8]) -> Result<(), EncodeError> {
-        let (Some(awaited), Some(delimiter)) = (&mut self.awaited, &self.delimiter) else {
+        let (Some(awaited), Some(search)) = (&mut self.awaited, &self.search) else {
             return Ok(());
         };
         let before = awaited.sent;
         awaited.sent = before.saturating_add(chunk.len() as u64);
-        if let Some(at) = awaited.scan.find(delimiter, chunk) {
-            return Err(delimiter_inside(before + at as u64, awaited.part.clone()));
+        if let Some(at) = search.find_on(&mut awaited.searched, chunk) {
+            return Err(boundary_occurs(before + at as u64, awaited.part.clone()));
         }
         if awaited.len.is_some_and(|len| awaited.sent > len) {
             return Err(awaited.wrong_length());

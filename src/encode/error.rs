@@ -36,6 +36,9 @@ struct Inner {
 pub enum EncodeErrorKind {
     /// A receiver would refuse it (ACP-ENC-4). The receiver's code, such as `ref_unresolved`.
     Refused(DecodeErrorKind),
+    /// A line of a part starts with the delimiter (ACP-ENC-2): a receiver would end the part there,
+    /// or, after a CR or LF alone, some would. `boundary_occurs`
+    BoundaryOccurs,
     /// A header field that the encoder writes itself, or never (ACP-ENC-8). `field_reserved`
     FieldReserved,
     /// The content of a part is shorter or longer than was declared (ACP-ENC-6). `content_length`
@@ -128,6 +131,7 @@ impl EncodeErrorKind {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::Refused(kind) => kind.code(),
+            Self::BoundaryOccurs => "boundary_occurs",
             Self::FieldReserved => "field_reserved",
             Self::ContentLength { .. } => "content_length",
             Self::ContentMissing => "content_missing",
@@ -150,6 +154,9 @@ impl EncodeErrorKind {
     pub const fn hint(&self) -> &'static str {
         match self {
             Self::Refused(kind) => kind.hint(),
+            Self::BoundaryOccurs => {
+                "choose a boundary that does not occur in the content, or none: a random one is drawn then"
+            }
             Self::FieldReserved => {
                 "leave the field out: Content-Disposition and Content-Type are written from name, file name and media type; Content-Length and Content-Transfer-Encoding never are"
             }
@@ -170,6 +177,7 @@ impl fmt::Display for EncodeErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused(kind) => kind.fmt(f),
+            Self::BoundaryOccurs => f.write_str("boundary occurs where it would be a delimiter"),
             Self::FieldReserved => f.write_str("header field is not for the caller to set"),
             Self::ContentLength { declared } => {
                 write!(f, "content has another length than the {declared} bytes declared")

@@ -57,6 +57,11 @@ impl Boundary {
         std::str::from_utf8(boundary).unwrap_or_default()
     }
 
+    /// `"--" boundary`: the delimiter as a line.
+    pub(crate) fn line(&self) -> &[u8] {
+        self.delimiter.get("\r\n".len()..).unwrap_or_default()
+    }
+
     /// `CRLF "--" boundary`.
     pub(super) fn delimiter(&self) -> &Bytes {
         &self.delimiter

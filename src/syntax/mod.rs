@@ -3,6 +3,7 @@
 //! Nothing here keeps state, does I/O, or knows of JSON or ACP.
 
 mod boundary;
+mod boundary_search;
 mod bytes;
 mod content_type;
 mod delimiter;
@@ -12,8 +13,9 @@ mod media_type;
 mod parameters;
 
 pub(crate) use self::boundary::MAX_BOUNDARY_CHARS;
+pub(crate) use self::boundary_search::{BoundarySearch, Progress};
 pub(crate) use self::bytes::{is_field_value, is_token, run};
-pub(crate) use self::delimiter::{ContentScan, Delimiter};
+pub(crate) use self::delimiter::Delimiter;
 pub(crate) use self::header_block::{BlockScan, Scanned};
 pub use self::{
     boundary::{Boundary, InvalidBoundary},

@@ -4,42 +4,15 @@
 
 mod support;
 
-use std::{
-    fs,
-    io::Write,
-    path::PathBuf,
-    process::{Command, Output, Stdio},
-};
+use std::{fs, io::Write, path::PathBuf};
 
 use serde_json::Value;
+use support::command::{run, run_with};
 
 const BODY: &str = "--b\r\nContent-Disposition: form-data; name=\"_acp_control\"\r\n\
     Content-Type: application/json\r\n\r\n{\"doc\":{\"$ref\":\"d\"}}\r\n--b\r\n\
     Content-Disposition: form-data; name=\"d\"\r\nContent-Type: text/plain\r\n\r\nhello\r\n--b--\r\n";
 const TYPE: &str = "multipart/form-data; boundary=b";
-
-fn acp(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_acp"));
-    command.args(args).current_dir(env!("CARGO_MANIFEST_DIR"));
-    command
-}
-
-fn run(args: &[&str]) -> (i32, String, String) {
-    output(acp(args).output().unwrap())
-}
-
-/// Runs with `input` on standard input.
-fn run_with(args: &[&str], input: &[u8]) -> (i32, String, String) {
-    let pipe = Stdio::piped;
-    let mut child = acp(args).stdin(pipe()).stdout(pipe()).stderr(pipe()).spawn().unwrap();
-    child.stdin.take().unwrap().write_all(input).unwrap();
-    output(child.wait_with_output().unwrap())
-}
-
-fn output(output: Output) -> (i32, String, String) {
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
-}
 
 fn json(out: &str) -> Value {
     serde_json::from_str(out).unwrap_or_else(|e| panic!("{e}: {out}"))

@@ -8,6 +8,8 @@
 )]
 
 pub mod cases;
+#[cfg(feature = "cli")]
+pub mod command;
 pub mod messages;
 pub mod oracle;
 

@@ -11,6 +11,17 @@ pub(crate) struct Messages {
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<String>,
 
+    /// Print one JSON object a line for each file
+    #[arg(long)]
+    pub(crate) json: bool,
+
+    #[command(flatten)]
+    pub(crate) reading: Reading,
+}
+
+/// How a file is read.
+#[derive(Debug, Args)]
+pub(crate) struct Reading {
     /// The input is a raw HTTP/1.1 message (guessed when it starts with a request or status line)
     #[arg(long, conflicts_with = "content_type")]
     pub(crate) http: bool,
@@ -19,18 +30,14 @@ pub(crate) struct Messages {
     #[arg(long, value_name = "VALUE")]
     pub(crate) content_type: Option<String>,
 
-    /// Print one JSON object a line for each file
-    #[arg(long)]
-    pub(crate) json: bool,
-
     #[command(flatten)]
-    rules: Rules,
+    pub(crate) rules: Rules,
 }
 
 /// Limits and policy.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Rules")]
-struct Rules {
+pub(crate) struct Rules {
     /// Refuse every message that would draw a warning
     #[arg(long)]
     strict: bool,
@@ -107,19 +114,16 @@ impl clap::ValueEnum for Refused {
     }
 }
 
-impl Messages {
-    pub(crate) fn config(&self) -> Config {
-        let rules = &self.rules;
-        let base = if rules.strict { Config::strict() } else { Config::new() };
-        let config = base
-            .limits(rules.limits())
-            .allow_duplicate_members(rules.allow_duplicate_members)
-            .allow_json_content(rules.allow_json_content);
-        rules.refuse.iter().fold(config, |config, refused| config.refuse(refused.0))
-    }
-}
-
 impl Rules {
+    pub(crate) fn config(&self) -> Config {
+        let base = if self.strict { Config::strict() } else { Config::new() };
+        let config = base
+            .limits(self.limits())
+            .allow_duplicate_members(self.allow_duplicate_members)
+            .allow_json_content(self.allow_json_content);
+        self.refuse.iter().fold(config, |config, refused| config.refuse(refused.0))
+    }
+
     fn limits(&self) -> Limits {
         let set = Limits::new();
         let bytes = |size: Option<ByteSize>, default| size.map_or(default, |size| size.as_u64());

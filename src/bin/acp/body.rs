@@ -8,11 +8,12 @@ use std::{
 use bytes::{Buf as _, Bytes, BytesMut};
 
 use crate::{
-    args::Messages,
+    args::Reading,
     http::{self, Framing},
 };
 
-const CHUNK: usize = 256 << 10;
+/// How much is read at once.
+pub(crate) const CHUNK: usize = 256 << 10;
 
 /// Why an input cannot be read as a message at all.
 #[derive(Debug)]
@@ -87,7 +88,7 @@ pub(crate) enum Piece {
 
 impl Body {
     /// Opens `file` and reads as far as its head.
-    pub(crate) fn open(file: &str, messages: &Messages) -> Result<Self, Unreadable> {
+    pub(crate) fn open(file: &str, reading: &Reading) -> Result<Self, Unreadable> {
         let (source, input_len) = if file == "-" {
             (Source::Stdin(io::stdin()), None)
         } else {
@@ -108,12 +109,12 @@ impl Body {
             input_len,
             content_types: Vec::new(),
         };
-        if let Some(content_type) = &messages.content_type {
+        if let Some(content_type) = &reading.content_type {
             body.content_types.push(content_type.as_bytes().to_vec());
             return Ok(body);
         }
         body.fill()?;
-        if !messages.http && !http::starts_like_http(&body.buffer) {
+        if !reading.http && !http::starts_like_http(&body.buffer) {
             return Err(Unreadable::Untyped);
         }
         let head = loop {
@@ -242,13 +243,18 @@ impl Body {
     fn fill(&mut self) -> io::Result<bool> {
         let start = self.buffer.len();
         self.buffer.resize(start + CHUNK, 0);
-        let read = loop {
-            match self.source.read(&mut self.buffer[start..]) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                other => break other,
-            }
-        };
+        let read = read(&mut self.source, &mut self.buffer[start..]);
         self.buffer.truncate(start + *read.as_ref().unwrap_or(&0));
         read.map(|n| n > 0)
+    }
+}
+
+/// Reads some bytes; 0 at the end.
+pub(crate) fn read(source: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match source.read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            other => return other,
+        }
     }
 }

@@ -12,7 +12,7 @@ pub(crate) fn run(messages: &Messages) -> io::Result<Outcome> {
     run::each(messages, false, text)
 }
 
-fn text(report: &Report) -> String {
+pub(crate) fn text(report: &Report) -> String {
     let file = printable(&report.file);
     match report.verdict {
         Verdict::Ok => {

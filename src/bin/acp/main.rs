@@ -1,4 +1,4 @@
-//! The command `acp`: checks and shows Agent Content Protocol messages.
+//! The command `acp`: checks, shows, packs and unpacks Agent Content Protocol messages.
 
 mod args;
 mod body;
@@ -6,8 +6,10 @@ mod check;
 mod excerpt;
 mod http;
 mod inspect;
+mod pack;
 mod report;
 mod run;
+mod unpack;
 
 use std::{io, io::Write as _, process::ExitCode};
 
@@ -16,7 +18,7 @@ use clap_complete::Shell;
 
 use self::run::Outcome;
 
-/// Checks and shows Agent Content Protocol (ACP) messages.
+/// Checks, shows, packs and unpacks Agent Content Protocol (ACP) messages.
 ///
 /// A message is read from a saved HTTP/1.1 request or response, or from a bare body with
 /// --content-type. Exit status: 0 all valid, 1 a message is refused, 2 wrong usage or unreadable
@@ -34,6 +36,10 @@ enum Command {
     Check(args::Messages),
     /// Show what messages hold: parts, types, sizes, digests, references, warnings
     Inspect(args::Messages),
+    /// Write a message made of a control document and files
+    Pack(pack::Pack),
+    /// Write a message's control document and parts to files
+    Unpack(unpack::Unpack),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -50,6 +56,8 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Check(messages) => check::run(&messages),
         Command::Inspect(messages) => inspect::run(&messages),
+        Command::Pack(pack) => pack::run(&pack),
+        Command::Unpack(unpack) => unpack::run(&unpack),
         Command::Completions { shell } => completions(shell),
         Command::Man { subcommand } => man(subcommand.as_deref()),
     };

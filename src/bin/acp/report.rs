@@ -68,6 +68,9 @@ pub(crate) struct ControlReport {
     pub(crate) size: usize,
     pub(crate) sha256: String,
     pub(crate) references: usize,
+    /// The file it was written to, where it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) path: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -83,6 +86,9 @@ pub(crate) struct PartReport {
     pub(crate) referenced_by: Vec<String>,
     /// How many references there are.
     pub(crate) references: usize,
+    /// The file it was written to, where it was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) path: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -133,10 +139,7 @@ impl Report {
 
     /// The warnings as text, one line each.
     pub(crate) fn warning_text(&self) -> String {
-        let lines = self.warnings.iter();
-        lines
-            .map(|w| format!("  warning: {}: {}\n    hint: {}\n", w.code, w.message, w.hint))
-            .collect()
+        self.warnings.iter().map(WarningReport::text).collect()
     }
 }
 
@@ -169,6 +172,11 @@ impl WarningReport {
             part: warning.part().map(part_place),
             hint: warning.code().hint(),
         }
+    }
+
+    /// The warning as text, indented.
+    pub(crate) fn text(&self) -> String {
+        format!("  warning: {}: {}\n    hint: {}\n", self.code, self.message, self.hint)
     }
 }
 

@@ -14,7 +14,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    args::Messages,
+    args::{Messages, Reading},
     body::{Body, Piece, Unreadable},
     excerpt::Window,
     report::{ControlReport, Fault, PartReport, Place, Report, Verdict, WarningReport},
@@ -37,6 +37,16 @@ pub(crate) enum Outcome {
     Unreadable,
 }
 
+impl From<Verdict> for Outcome {
+    fn from(verdict: Verdict) -> Self {
+        match verdict {
+            Verdict::Ok => Self::Valid,
+            Verdict::Refused => Self::Refused,
+            Verdict::Error => Self::Unreadable,
+        }
+    }
+}
+
 impl From<Outcome> for ExitCode {
     fn from(outcome: Outcome) -> Self {
         Self::from(match outcome {
@@ -55,23 +65,29 @@ pub(crate) fn each(
 ) -> io::Result<Outcome> {
     let mut worst = Outcome::Valid;
     for file in &messages.files {
-        let report = report(file, messages, digests || messages.json);
-        worst = worst.max(match report.verdict {
-            Verdict::Ok => Outcome::Valid,
-            Verdict::Refused => Outcome::Refused,
-            Verdict::Error => Outcome::Unreadable,
-        });
-        let mut out = io::stdout().lock();
-        if messages.json {
-            serde_json::to_writer(&mut out, &report)?;
-            writeln!(out)?;
-        } else if let (Verdict::Error, Some(fault)) = (report.verdict, &report.error) {
-            eprintln!("acp: {}: {}", printable(file), fault.message);
-        } else {
-            out.write_all(print(&report).as_bytes())?;
-        }
+        let report = report(file, &messages.reading, digests || messages.json, &mut ());
+        show(&report, messages.json, &print)?;
+        worst = worst.max(report.verdict.into());
     }
     Ok(worst)
+}
+
+/// Prints a report as JSON or, with `print`, as text.
+pub(crate) fn show(
+    report: &Report,
+    json: bool,
+    print: impl Fn(&Report) -> String,
+) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    if json {
+        serde_json::to_writer(&mut out, report)?;
+        writeln!(out)
+    } else if let (Verdict::Error, Some(fault)) = (report.verdict, &report.error) {
+        eprintln!("acp: {}: {}", printable(&report.file), fault.message);
+        Ok(())
+    } else {
+        out.write_all(print(report).as_bytes())
+    }
 }
 
 /// `text` with control characters escaped, so that it cannot steer a terminal.
@@ -83,10 +99,24 @@ pub(crate) fn printable(text: &str) -> String {
     text.chars().map(escaped).collect()
 }
 
-fn report(file: &str, messages: &Messages, digests: bool) -> Report {
+/// Takes what a message holds while it is decoded. All of it is provisional.
+pub(crate) trait Sink {
+    /// Takes an item; it is in the report already.
+    fn take(&mut self, item: &Item, report: &mut Report) -> io::Result<()>;
+}
+
+impl Sink for () {
+    fn take(&mut self, _: &Item, _: &mut Report) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Reads one file.
+pub(crate) fn report(file: &str, reading: &Reading, digests: bool, sink: &mut dyn Sink) -> Report {
     let mut report = Report::new(file);
-    let run = Body::open(file, messages)
-        .and_then(|body| Run::new(body, messages.config(), digests, &mut report).decode());
+    let config = reading.rules.config();
+    let run = Body::open(file, reading)
+        .and_then(|body| Run::new(body, config, digests, &mut report, sink).decode());
     match run {
         Ok(()) => {}
         Err(Unreadable::Http(fault)) => report.unreadable("http_malformed", fault),
@@ -99,6 +129,7 @@ struct Run<'a> {
     body: Body,
     config: Config,
     report: &'a mut Report,
+    sink: &'a mut dyn Sink,
     window: Window,
     progress: ProgressBar,
     /// Digest of the current part, where digests are wanted.
@@ -109,13 +140,19 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(body: Body, config: Config, digests: bool, report: &'a mut Report) -> Self {
+    fn new(
+        body: Body,
+        config: Config,
+        digests: bool,
+        report: &'a mut Report,
+        sink: &'a mut dyn Sink,
+    ) -> Self {
         let limits = &config.limits;
         let keep = limits.max_header_bytes.saturating_add(limits.max_control_bytes);
         let progress = progress(body.input_len);
         let window = Window::new(keep);
         let (digest, pointer_room) = (None, MAX_POINTER_BYTES);
-        Self { body, config, report, window, progress, digest, digests, pointer_room }
+        Self { body, config, report, sink, window, progress, digest, digests, pointer_room }
     }
 
     fn decode(mut self) -> Result<(), Unreadable> {
@@ -165,7 +202,10 @@ impl<'a> Run<'a> {
         let mut cut = false;
         loop {
             match decoder.next_item(&mut input) {
-                Ok(Status::Item(item)) => self.item(item, decoder),
+                Ok(Status::Item(item)) => {
+                    self.item(&item, decoder);
+                    self.sink.take(&item, self.report)?;
+                }
                 Ok(Status::NeedInput) => match self.body.next_piece()? {
                     Piece::Data(data) => {
                         self.progress.inc(data.len() as u64);
@@ -196,16 +236,16 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn item(&mut self, item: Item, decoder: &EnvelopeDecoder) {
+    fn item(&mut self, item: &Item, decoder: &EnvelopeDecoder) {
         match item {
-            Item::Control(control) => self.report.control = Some(control_report(&control, decoder)),
+            Item::Control(control) => self.report.control = Some(control_report(control, decoder)),
             Item::PartStart(head) => {
-                self.report.parts.push(part_report(&head, &mut self.pointer_room));
+                self.report.parts.push(part_report(head, &mut self.pointer_room));
                 self.digest = self.digests.then(Sha256::new);
             }
             Item::Data(data) => {
                 if let Some(digest) = &mut self.digest {
-                    digest.update(&data);
+                    digest.update(data);
                 }
                 if let Some(part) = self.report.parts.last_mut() {
                     part.size += data.len() as u64;
@@ -264,6 +304,7 @@ fn control_report(control: &Control, decoder: &EnvelopeDecoder) -> ControlReport
         size: control.raw().len(),
         sha256: hex::encode(Sha256::digest(control.raw())),
         references: control.reference_count(),
+        path: None,
     }
 }
 
@@ -284,11 +325,12 @@ fn part_report(head: &ContentHead, pointer_room: &mut usize) -> PartReport {
         sha256: None,
         referenced_by: head.referenced_by().take(MAX_POINTERS).take_while(fits).collect(),
         references: head.referenced_by().len(),
+        path: None,
     }
 }
 
 /// A bar on a terminal, for inputs that take a while.
-fn progress(input_len: Option<u64>) -> ProgressBar {
+pub(crate) fn progress(input_len: Option<u64>) -> ProgressBar {
     let Some(len) = input_len.filter(|&len| len >= LARGE) else { return ProgressBar::hidden() };
     let template = "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left";
     let bar = ProgressBar::new(len);

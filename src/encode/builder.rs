@@ -254,7 +254,7 @@ impl EnvelopeBuilder {
         }
         parts.insert(0, control);
         let (boundary, search) = boundary::choose(boundary, boundary::draw, &heads, &parts)?;
-        EnvelopeEncoder::multipart(&boundary, search, &heads, parts, &config.limits)
+        EnvelopeEncoder::multipart(&boundary, search, &heads, parts, config.limits)
     }
 
     /// An envelope that was received, to be sent on: the same control document and parts, within a
@@ -333,7 +333,7 @@ impl EnvelopeBuilder {
     fn build_json(self, control: &Control) -> Result<EnvelopeEncoder, EncodeError> {
         let document = control.utf8();
         match json_form_excess(&self.config.limits, document.len() as u64) {
-            None => Ok(EnvelopeEncoder::json(document, &self.config.limits)),
+            None => EnvelopeEncoder::json(document, self.config.limits),
             Some((kind, limit)) => Err(EncodeError::new(kind, Some(Location::Value(limit)), None)),
         }
     }

@@ -57,8 +57,7 @@ pub struct EnvelopeEncoder {
     search: Option<BoundarySearch>,
     /// The part whose content is awaited.
     awaited: Option<Streamed>,
-    max_part_bytes: u64,
-    max_message_bytes: u64,
+    limits: Limits,
     /// Bytes that content of unknown length may still take.
     room: u64,
     failed: Option<EncodeError>,
@@ -85,7 +84,7 @@ struct Streamed {
 
 impl EnvelopeEncoder {
     /// The JSON form: the control document alone.
-    pub(super) fn json(document: Bytes, limits: &Limits) -> Self {
+    pub(super) fn json(document: Bytes, limits: Limits) -> Result<Self, EncodeError> {
         let segments = [Segment::Bytes(document)].into();
         Self::new("application/json".to_owned(), segments, None, limits)
     }
@@ -98,7 +97,7 @@ impl EnvelopeEncoder {
         search: BoundarySearch,
         heads: &[u8],
         parts: Vec<Prepared>,
-        limits: &Limits,
+        limits: Limits,
     ) -> Result<Self, EncodeError> {
         let line = boundary.line();
         let framing = (parts.len() + 1) * (line.len() + "\r\n\r\n\r\n".len()) + heads.len();
@@ -127,36 +126,28 @@ impl EnvelopeEncoder {
         }
         segments.push_back(Segment::Bytes(frame.freeze()));
 
-        let content_type = content_type(boundary);
-        let mut encoder = Self::new(content_type, segments, Some(search), limits);
-        let known = encoder.segments.iter().map(|s| s.len().unwrap_or(0));
-        let known = known.fold(0, u64::saturating_add);
-        match encoder.max_message_bytes.checked_sub(known) {
-            Some(room) => encoder.room = room,
-            None => return Err(encoder.message_too_large()),
-        }
-        Ok(encoder)
+        Self::new(content_type(boundary), segments, Some(search), limits)
     }
 
     fn new(
         content_type: String,
         segments: VecDeque<Segment>,
         search: Option<BoundarySearch>,
-        limits: &Limits,
-    ) -> Self {
-        let content_length =
-            segments.iter().try_fold(0_u64, |sum, segment| sum.checked_add(segment.len()?));
-        Self {
+        limits: Limits,
+    ) -> Result<Self, EncodeError> {
+        let known = segments.iter().filter_map(Segment::len).fold(0, u64::saturating_add);
+        let is_known = segments.iter().all(|segment| segment.len().is_some());
+        let room = limits.max_message_bytes.checked_sub(known);
+        Ok(Self {
             content_type,
-            content_length,
+            content_length: is_known.then_some(known),
             segments,
             search,
             awaited: None,
-            max_part_bytes: limits.max_part_bytes,
-            max_message_bytes: limits.max_message_bytes,
-            room: 0,
+            limits,
+            room: room.ok_or_else(|| message_too_large(&limits))?,
             failed: None,
-        }
+        })
     }
 
     /// The Content-Type value of the message.
@@ -283,7 +274,7 @@ impl EnvelopeEncoder {
         if awaited.len.is_some_and(|len| awaited.sent > len) {
             return Err(awaited.wrong_length());
         }
-        let limit = self.max_part_bytes;
+        let limit = self.limits.max_part_bytes;
         if awaited.sent > limit {
             let kind = ParseErrorKind::PartTooLarge { limit };
             let at = Some(Location::Value(limit));
@@ -292,16 +283,10 @@ impl EnvelopeEncoder {
         if awaited.len.is_none() {
             match self.room.checked_sub(chunk.len() as u64) {
                 Some(room) => self.room = room,
-                None => return Err(self.message_too_large()),
+                None => return Err(message_too_large(&self.limits)),
             }
         }
         Ok(())
-    }
-
-    fn message_too_large(&self) -> EncodeError {
-        let limit = self.max_message_bytes;
-        let at = Some(Location::Byte(limit));
-        EncodeError::new(ParseErrorKind::MessageTooLarge { limit }, at, None)
     }
 }
 
@@ -322,6 +307,12 @@ impl Streamed {
         let at = Some(Location::Value(self.sent.min(declared)));
         EncodeError::new(EncodeErrorKind::ContentLength { declared }, at, Some(self.part.clone()))
     }
+}
+
+fn message_too_large(limits: &Limits) -> EncodeError {
+    let limit = limits.max_message_bytes;
+    let at = Some(Location::Byte(limit));
+    EncodeError::new(ParseErrorKind::MessageTooLarge { limit }, at, None)
 }
 
 /// The Content-Type of a multipart message; boundaries that are no tokens are quoted (ACP-CT-3).

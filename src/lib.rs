@@ -1,29 +1,40 @@
-//! A strict, zero-copy, sans-IO decoder for the Agent Content Protocol (ACP 0.5.0-draft): one JSON
+//! A strict, zero-copy, sans-IO codec for the Agent Content Protocol (ACP 0.5.0-draft): one JSON
 //! control document plus binary parts in one `multipart/form-data` body.
 //!
 //! ```text
 //!  bytes ─▶ syntax ─▶ parser ──────────────▶ envelope ─▶ items, or an Envelope
 //!           grammar   multipart: events      rules of a message
-//!                                               ▲
-//!                                 control ──────┘
-//!                                 charset, strict JSON, references
+//!              ▲                                ▲   ▲
+//!              │                  control ──────┘   │
+//!              │                  charset, strict   │
+//!              │                  JSON, references  │
+//!              │                     ▲              │
+//!  bytes ◀─────┴────── encode ───────┴──────────────┘ ◀─ parts, a control document
 //! ```
 //!
 //! - [`decode`] takes a whole message and gives an [`Envelope`].
 //! - [`EnvelopeDecoder`] takes chunks as they arrive and gives [`Item`]s.
+//! - [`EnvelopeBuilder`] takes parts and a [`Control`] document and gives an [`EnvelopeEncoder`], which
+//!   gives the bytes to be written.
 //! - [`parser::Parser`] is the multipart parser alone; it knows nothing of JSON or ACP.
 //!
-//! What is refused is refused with a [`DecodeError`]: a stable code, a place, the part, and a hint
-//! for the sender. [`Limits`] bounds what a message may hold, [`Config`] the policy.
+//! What is refused is refused with a [`DecodeError`] or an [`EncodeError`]: a stable code, a place, the
+//! part, and a hint. [`Limits`] bounds what a message may hold, [`Config`] the policy.
 //!
 //! ```
-//! let body = "--b\r\nContent-Type: application/json\r\n\r\n{\"doc\":{\"$ref\":\"d\"}}\r\n--b\r\n\
-//!     Content-Disposition: form-data; name=\"d\"\r\nContent-Type: application/pdf\r\n\r\n%PDF\r\n--b--\r\n";
-//! let envelope = acp_envelope::decode("multipart/form-data; boundary=b", body)?;
+//! use acp_envelope::{Control, EnvelopeBuilder, NewPart, decode};
+//! use serde_json::json;
+//!
+//! let mut message = EnvelopeBuilder::new();
+//! let doc = message.add(NewPart::new("application/pdf", "%PDF").name("d"))?;
+//! let encoder = message.build(&Control::new(&json!({ "doc": doc }))?)?;
+//!
+//! let content_type = encoder.content_type().to_owned();
+//! let envelope = decode(content_type, encoder.into_bytes()?)?;
 //! let part = envelope.part("d").unwrap();
 //! assert_eq!(part.body(), "%PDF");
 //! assert_eq!(part.head().referenced_by().collect::<Vec<_>>(), ["/doc"]);
-//! # Ok::<(), acp_envelope::DecodeError>(())
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
 //! # Features

@@ -120,6 +120,26 @@ fn a_real_image_and_a_real_pdf_come_back_identical_acp_enc_4_acp_frm_3() {
     assert_eq!(list(&folder).len(), 9, "{:?}", list(&folder));
 }
 
+/// The commands of the README that make and take apart a message.
+#[cfg(unix)]
+#[test]
+fn the_readme_packs_checks_and_unpacks() {
+    let readme = fs::read_to_string("README.md").unwrap();
+    let mut blocks = readme.split("```sh\n").skip(1).map(|b| b.split("```").next().unwrap());
+    let script = blocks.find(|block| block.contains("acp pack")).unwrap();
+    let folder = folder("pack-readme");
+    fs::copy(PNG, folder.join("page.png")).unwrap();
+    let command = Path::new(env!("CARGO_BIN_EXE_acp")).parent().unwrap();
+    let path = format!("{}:{}", text(command), std::env::var("PATH").unwrap());
+    let mut shell = std::process::Command::new("sh");
+    let output =
+        shell.args(["-ec", script]).env("PATH", path).current_dir(&folder).output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    assert_eq!(list(&folder.join("out")), ["control.json", "img", "manifest.json"]);
+    assert_eq!(fs::read(folder.join("out/img")).unwrap(), fs::read(PNG).unwrap());
+    assert_eq!(manifest(&folder.join("out"))["parts"][0]["filename"], "My page.png");
+}
+
 #[test]
 fn a_message_goes_to_standard_output_acp_enc_1_acp_enc_8() {
     let png = format!("img={PNG};type=image/x-test; a=b;filename=");

@@ -56,6 +56,20 @@ fn error_codes_are_those_of_the_specification() {
 }
 
 #[test]
+fn codes_of_the_encoder_are_those_of_the_code() {
+    let source = fs::read_to_string("src/encode/error.rs").unwrap();
+    let code = |line: &str| {
+        let code = line.split_once(" => \"")?.1.strip_suffix("\",")?.to_owned();
+        code.bytes().all(|b| b.is_ascii_lowercase() || b == b'_').then_some(code)
+    };
+    let coded: BTreeSet<_> = source.lines().filter_map(code).collect();
+    assert!(coded.len() > 3, "{coded:?}");
+    let shown: BTreeSet<_> =
+        table("What the encoder refuses").into_iter().map(|row| row[0].clone()).collect();
+    assert_eq!(shown, coded);
+}
+
+#[test]
 fn rust_version_is_that_of_the_manifest() {
     let manifest = fs::read_to_string("Cargo.toml").unwrap();
     let version = manifest.split("rust-version = \"").nth(1).unwrap().split('"').next().unwrap();

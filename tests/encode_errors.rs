@@ -71,6 +71,8 @@ fn a_media_type_cannot_end_its_line_acp_enc_5_acp_hdr_4() {
         ("text", 4),
         ("", 0),
         (" a/b", 0),
+        ("a/b ", 3),
+        ("a/b;c=d;\t", 8),
         ("a/b; c=1; C=2", 10),
     ] {
         let given = NewPart::new(media_type, "").name("second");
@@ -91,6 +93,10 @@ fn a_header_field_cannot_end_its_line_acp_enc_5_acp_hdr_1() {
         ("", "", 0),
         ("é", "", 0),
         ("X ", "y", 1),
+        // Nobody would see these.
+        ("X", " y", 0),
+        ("X", "y \t", 1),
+        ("X", " ", 0),
     ] {
         let given = part().field(field, text);
         assert_eq!(add(given), ("header_malformed", value(at), Some(2)), "{field:?} {text:?}");

@@ -13,7 +13,7 @@ use crate::{
     error::{Location, PartId},
     name::PartName,
     parser::ParseErrorKind,
-    syntax::{MediaType, is_field_value, is_token, run},
+    syntax::{MediaType, is_field_value, is_ows, is_token, run, trim},
 };
 
 /// A content part to be sent: media type and content, and, where wanted, a name, a file name and
@@ -134,8 +134,9 @@ impl<'a> NewPart<'a> {
     /// Judges the media type of a content part, and says which byte of it is at fault (ACP-HDR-4,
     /// ACP-NAME-3, ACP-CTL-6, ACP-REF-9).
     pub(super) fn judge_media_type(&self, config: &Config) -> Result<(), (EncodeErrorKind, usize)> {
-        let value = Bytes::copy_from_slice(&self.media_type);
         let malformed = |at| (ParseErrorKind::ContentTypeInvalid.into(), at);
+        white_space_at_an_end(&self.media_type).map_or(Ok(()), |at| Err(malformed(at)))?;
+        let value = Bytes::copy_from_slice(&self.media_type);
         let media_type = MediaType::parse(value).map_err(malformed)?;
         media_type.repeated().map_or(Ok(()), |at| Err(malformed(at)))?;
         judge_content_type(&media_type, config).map_err(|kind| (kind.into(), 0))?;
@@ -208,15 +209,24 @@ fn write_field(name: &[u8], value: &[u8], block: &mut Vec<u8>) {
 fn judge_field(name: &str, value: &[u8]) -> Result<(), (EncodeErrorKind, usize)> {
     let token = run(name.as_bytes(), is_token);
     let visible = run(value, is_field_value);
+    let white_space = white_space_at_an_end(value);
     if token == 0 || token < name.len() {
         Err((ParseErrorKind::HeaderMalformed.into(), token))
     } else if is_framing(name) {
         Err((EncodeErrorKind::FieldReserved, 0))
     } else if visible < value.len() {
         Err((ParseErrorKind::HeaderMalformed.into(), visible))
+    } else if let Some(at) = white_space {
+        Err((ParseErrorKind::HeaderMalformed.into(), at))
     } else {
         Ok(())
     }
+}
+
+/// White space at an end of a field value, which a receiver would take off: it would be lost.
+fn white_space_at_an_end(value: &[u8]) -> Option<usize> {
+    let (start, trimmed) = trim(value, is_ows);
+    (trimmed.len() < value.len()).then_some(if start > 0 { 0 } else { trimmed.len() })
 }
 
 /// ACP-LIM-7 and ACP-LIM-8.

@@ -14,7 +14,7 @@ mod parameters;
 
 pub(crate) use self::boundary::MAX_BOUNDARY_CHARS;
 pub(crate) use self::boundary_search::{BoundarySearch, Progress};
-pub(crate) use self::bytes::{is_field_value, is_token, run};
+pub(crate) use self::bytes::{is_field_value, is_ows, is_token, run, trim};
 pub(crate) use self::delimiter::Delimiter;
 pub(crate) use self::header_block::{BlockScan, Scanned};
 pub use self::{

@@ -6,6 +6,7 @@ mod check;
 mod excerpt;
 mod http;
 mod inspect;
+mod output;
 mod pack;
 mod report;
 mod run;

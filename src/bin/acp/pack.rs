@@ -3,7 +3,7 @@
 use std::{
     collections::VecDeque,
     fs::{self, File},
-    io::{self, BufWriter, IsTerminal as _, Read, Write},
+    io::{self, Read, Write},
     path::{Path, PathBuf},
     str::FromStr,
 };
@@ -15,16 +15,14 @@ use acp_envelope::{
 use bytes::{Bytes, BytesMut};
 use clap::Args;
 use indicatif::ProgressBar;
-use tempfile::NamedTempFile;
 
 use crate::{
     args::Rules,
     body::{CHUNK, read},
+    output::{Output, Where, about, is_standard, usage},
     report::WarningReport,
     run::{self, Outcome, printable},
 };
-
-const STDIN: &str = "-";
 
 #[derive(Debug, Args)]
 #[command(after_help = "Example: acp pack --control control.json --part 'img=cat.png' --part \
@@ -165,7 +163,7 @@ pub(crate) fn run(pack: &Pack) -> io::Result<Outcome> {
 impl Pack {
     fn write(&self) -> Result<(), Failure> {
         let on_stdin = self.parts.iter().map(|part| &part.path).chain([&self.control]);
-        if on_stdin.filter(|path| is_stdin(path)).count() > 1 {
+        if on_stdin.filter(|path| is_standard(path)).count() > 1 {
             return Err(usage("standard input can be read once only").into());
         }
         let mut encoder = self.build()?;
@@ -272,7 +270,7 @@ fn unreadable(error: acp_envelope::DecodeError) -> io::Error {
 impl PartFile {
     /// The part, and what was guessed of it, which is printed.
     fn new_part(&self) -> io::Result<NewPart<'_>> {
-        let len = if is_stdin(&self.path) {
+        let len = if is_standard(&self.path) {
             None
         } else {
             let metadata = fs::metadata(&self.path).map_err(|error| about(&self.path, &error))?;
@@ -291,7 +289,7 @@ impl PartFile {
             guess
         });
         let part = NewPart::streamed(media_type, len).name(&self.name);
-        let own = || self.path.file_name().filter(|_| !is_stdin(&self.path))?.to_str();
+        let own = || self.path.file_name().filter(|_| !is_standard(&self.path))?.to_str();
         Ok(match self.filename.as_deref().or_else(own) {
             None | Some("") => part,
             Some(filename) => part.filename(filename),
@@ -299,94 +297,11 @@ impl PartFile {
     }
 }
 
-fn is_stdin(path: &Path) -> bool {
-    path == Path::new(STDIN)
-}
-
 fn open(path: &Path) -> io::Result<Box<dyn Read>> {
-    if is_stdin(path) {
+    if is_standard(path) {
         return Ok(Box::new(io::stdin()));
     }
     Ok(Box::new(File::open(path).map_err(|error| about(path, &error))?))
-}
-
-/// The same error, with the file it is about.
-fn about(path: &Path, error: &io::Error) -> io::Error {
-    let path = printable(&path.to_string_lossy());
-    io::Error::new(error.kind(), format!("{path}: {error}"))
-}
-
-fn usage(fault: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidInput, fault)
-}
-
-/// Where a message has gone.
-enum Where {
-    File,
-    Stdout,
-}
-
-/// Where a message goes.
-enum Output {
-    Stdout(io::StdoutLock<'static>),
-    /// A file under another name until it is complete.
-    New(BufWriter<NamedTempFile>, PathBuf),
-    /// Something that is there and no regular file, such as a pipe.
-    Device(File),
-}
-
-impl Output {
-    fn open(path: &Path) -> io::Result<Self> {
-        if is_stdin(path) {
-            let stdout = io::stdout();
-            if stdout.is_terminal() {
-                return Err(usage("a message is not for the terminal: give a file with --output"));
-            }
-            return Ok(Self::Stdout(stdout.lock()));
-        }
-        if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
-            return Ok(Self::Device(File::options().write(true).open(path)?));
-        }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let mut file = tempfile::Builder::new();
-        file.prefix(".acp-pack-");
-        #[cfg(unix)]
-        file.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        let file = file.tempfile_in(folder.unwrap_or_else(|| Path::new(".")));
-        let file = file.map_err(|error| about(path, &error))?;
-        Ok(Self::New(BufWriter::new(file), path.to_owned()))
-    }
-
-    fn finish(mut self) -> io::Result<Where> {
-        self.flush()?;
-        match self {
-            Self::Stdout(_) => Ok(Where::Stdout),
-            Self::Device(_) => Ok(Where::File),
-            Self::New(file, path) => {
-                let file = file.into_inner().map_err(io::IntoInnerError::into_error)?;
-                file.persist(&path).map_err(|e| about(&path, &e.error))?;
-                Ok(Where::File)
-            }
-        }
-    }
-}
-
-impl Write for Output {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self {
-            Self::Stdout(out) => out.write(bytes),
-            Self::New(out, _) => out.write(bytes),
-            Self::Device(out) => out.write(bytes),
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match self {
-            Self::Stdout(out) => out.flush(),
-            Self::New(out, _) => out.flush(),
-            Self::Device(out) => out.flush(),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -293,6 +293,9 @@ fn a_merge_that_fails_leaves_the_message_as_it_was_acp_lim_1() {
 
 #[test]
 fn an_unnamed_control_part_gets_a_name_that_is_free_acp_enc_1_acp_ctl_2() {
+    let received = decode("application/json", "1").unwrap();
+    let sent = read(EnvelopeBuilder::new().build_from(&received).unwrap());
+    assert_eq!(sent.control_name().unwrap(), &"_acp_control");
     let body = "--b\r\nContent-Type: application/json\r\n\r\n{\"$ref\":\"_acp_control\"}\r\n--b\r\n\
         Content-Disposition: form-data; name=\"_acp_control\"\r\nContent-Type: a/b\r\n\r\nx\r\n--b--\r\n";
     let received = decode("multipart/form-data; boundary=b", body).unwrap();

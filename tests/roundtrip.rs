@@ -183,7 +183,10 @@ fn write(
     let mut chunks: Option<std::vec::IntoIter<Bytes>> = None;
     loop {
         match encoder.next_segment(&mut content)? {
-            Status::Item(segment) => written.extend_from_slice(&segment),
+            Status::Item(segment) => {
+                assert!(!segment.is_empty());
+                written.extend_from_slice(&segment);
+            }
             Status::NeedInput => {
                 let of_part = || {
                     let awaited = encoder.awaited().unwrap();

@@ -214,6 +214,19 @@ fn content_is_written_without_a_copy_acp_enc_6() {
 }
 
 #[test]
+fn all_framing_is_one_allocation_acp_enc_6() {
+    let mut message = EnvelopeBuilder::new();
+    for _ in 0..64 {
+        message.add(NewPart::new("image/png", "x")).unwrap();
+    }
+    let control = Control::from_text("[]").unwrap();
+    let segments = message.build(&control).unwrap().into_segments().unwrap();
+    let framing: Vec<_> = segments.iter().step_by(2).map(|s| s.as_ptr_range()).collect();
+    assert_eq!(framing.len(), 66);
+    assert!(framing.windows(2).all(|pair| pair[0].end == pair[1].start));
+}
+
+#[test]
 fn what_was_received_is_sent_on_without_a_copy_acp_enc_6() {
     let message = long(&"x".repeat(1 << 20));
     let received = decode(long_type(), message.clone()).unwrap();

@@ -4,7 +4,7 @@
 use acp_envelope::{
     Category, Config, Control, ControlError, EncodeError, EncodeErrorKind, EnvelopeBuilder,
     EnvelopeEncoder, Limits, Location, NewPart, PartName, Status, WarningCode, decode_with,
-    syntax::Boundary,
+    parser::ParseErrorKind, syntax::Boundary,
 };
 use bytes::Bytes;
 use serde_json::json;
@@ -440,6 +440,16 @@ fn an_error_is_one_pointer_and_says_what_is_wrong_in_one_line() {
         "part 1 \"second\": header line is malformed (byte 1 of the value)"
     );
     assert!(matches!(error.kind(), EncodeErrorKind::Refused(_)));
+    assert_eq!(error.hint(), ParseErrorKind::HeaderMalformed.hint());
+    for (kind, hint) in [
+        (EncodeErrorKind::BoundaryOccurs, "choose a boundary that does not occur"),
+        (EncodeErrorKind::FieldReserved, "leave the field out"),
+        (EncodeErrorKind::ContentLength { declared: 1 }, "exactly as many bytes"),
+        (EncodeErrorKind::ContentMissing, "`next_segment`"),
+        (EncodeErrorKind::RandomUnavailable, "try again"),
+    ] {
+        assert!(kind.hint().contains(hint), "{kind}");
+    }
     let of_the_system = EncodeErrorKind::RandomUnavailable;
     assert_eq!(
         (of_the_system.code(), of_the_system.category()),

@@ -1,9 +1,10 @@
-//! What can be set about decoding.
+//! What can be set about a receiver.
 
 use super::WarningCode;
 use crate::Limits;
 
-/// Limits and policy of a decoder. The default is the specification's.
+/// Limits and policy of a decoder, or of the receiver that a message is encoded for. The default is
+/// the specification's.
 ///
 /// ```
 /// use acp_envelope::{Config, WarningCode, decode_with};

@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 
 use acp_envelope::{
     Config, Control, Envelope, EnvelopeBuilder, EnvelopeEncoder, Limits, NewPart, PartName,
-    Reference, Status, decode, decode_with, syntax::Boundary,
+    Reference, decode, decode_with, syntax::Boundary,
 };
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use serde_json::json;
-use support::cases;
+use support::{cases, read_back};
 
 fn name(name: &str) -> PartName {
     name.parse().unwrap()
@@ -28,33 +28,14 @@ fn refer<'a>(names: impl IntoIterator<Item = &'a str>) -> Control {
 }
 
 fn read(encoder: EnvelopeEncoder) -> Envelope {
-    let content_type = encoder.content_type().to_owned();
-    decode(content_type, encoder.into_bytes().unwrap()).unwrap()
+    read_back(encoder, Config::new())
 }
 
-/// Writes a message whose parts come in chunks.
-fn write<'a>(
-    encoder: &mut EnvelopeEncoder,
-    chunks: impl IntoIterator<Item = &'a str>,
-) -> Result<Vec<u8>, acp_envelope::EncodeError> {
-    let mut chunks = chunks.into_iter();
-    let (mut content, mut written) = (BytesMut::new(), Vec::new());
-    loop {
-        match encoder.next_segment(&mut content)? {
-            Status::Item(segment) => {
-                assert!(!segment.is_empty());
-                written.extend_from_slice(&segment);
-            }
-            Status::NeedInput => {
-                assert!(content.is_empty() && encoder.awaited().is_some());
-                match chunks.next() {
-                    Some("END") | None => encoder.finish_part(),
-                    Some(chunk) => content.extend_from_slice(chunk.as_bytes()),
-                }
-            }
-            _ => return Ok(written),
-        }
-    }
+/// Writes a message with these chunks of content; `END` ends a part's.
+fn write(encoder: EnvelopeEncoder, chunks: &[&'static str]) -> Vec<u8> {
+    let mut chunks = chunks.iter();
+    let next = |_: &PartName| chunks.next().filter(|&&c| c != "END").map(|&c| Bytes::from(c));
+    support::write(encoder, next).unwrap()
 }
 
 #[test]
@@ -172,18 +153,18 @@ fn content_can_come_while_the_message_is_written_acp_enc_6() {
         message.add(NewPart::streamed("a/b", Some(0)).name("three")).unwrap();
         message.build(&refer(["one", "two", "three"])).unwrap()
     };
-    let mut encoder = build(NewPart::new("a/b", "\r\n--\r\n--"));
+    let encoder = build(NewPart::new("a/b", "\r\n--\r\n--"));
     let length = encoder.content_length().unwrap();
-    let written = write(&mut encoder, ["abc", "", "def", "END", "END"]).unwrap();
+    let written = write(encoder, &["abc", "", "def", "END", "END"]);
     assert_eq!(written.len() as u64, length);
     let envelope = decode("multipart/form-data; boundary=b", written).unwrap();
     let bodies: Vec<_> = envelope.parts().iter().map(|part| part.body().clone()).collect();
     assert_eq!(bodies, ["abcdef", "\r\n--\r\n--", ""]);
 
-    let mut encoder = build(NewPart::streamed("a/b", None));
+    let encoder = build(NewPart::streamed("a/b", None));
     assert_eq!(encoder.content_length(), None);
     let chunks = ["abcdef", "END", "\r", "\n--", "\r\n", "-", "-", "END", "END"];
-    let written = write(&mut encoder, chunks).unwrap();
+    let written = write(encoder, &chunks);
     assert_eq!(decode("multipart/form-data; boundary=b", written).unwrap(), envelope);
 }
 

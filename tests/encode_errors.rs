@@ -1,9 +1,11 @@
 //! What the encoder refuses: injection (ACP-ENC-5), names, references, limits, boundaries that occur
 //! in content. Each with its code, place, part and text.
 
+mod support;
+
 use acp_envelope::{
     Category, Config, Control, ControlError, EncodeError, EncodeErrorKind, EnvelopeBuilder,
-    EnvelopeEncoder, Limits, Location, NewPart, PartName, Status, WarningCode, decode_with,
+    EnvelopeEncoder, Limits, Location, NewPart, PartName, WarningCode, decode_with,
     parser::ParseErrorKind, syntax::Boundary,
 };
 use bytes::Bytes;
@@ -342,25 +344,9 @@ fn stream(
     chunks: &[&'static str],
 ) -> Result<usize, EncodeError> {
     message.add(NewPart::streamed("a/b", len).name("s"))?;
-    let mut encoder = message.clone().build(&control("{\"$ref\":\"s\"}"))?;
-    let mut chunks = chunks.iter();
-    let (mut content, mut written) = (Bytes::new(), 0);
-    loop {
-        match encoder.next_segment(&mut content) {
-            Ok(Status::Item(segment)) => written += segment.len(),
-            Ok(Status::NeedInput) => match chunks.next() {
-                Some(chunk) => content = Bytes::from_static(chunk.as_bytes()),
-                None => encoder.finish_part(),
-            },
-            Ok(_) => return Ok(written),
-            Err(error) => {
-                // What was wrong stays wrong, whatever comes.
-                let again = encoder.next_segment(&mut Bytes::from("x")).unwrap_err();
-                assert_eq!(error, again);
-                return Err(error);
-            }
-        }
-    }
+    let encoder = message.clone().build(&control("{\"$ref\":\"s\"}"))?;
+    let mut chunks = chunks.iter().map(|&chunk| Bytes::from(chunk));
+    support::write(encoder, |_| chunks.next()).map(|written| written.len())
 }
 
 #[test]

@@ -2,6 +2,8 @@
 //! names and content: our own decoder and the crate `multer` here, parsers of other languages by
 //! `tests/interop/run` (ACP-ENC-1…8).
 
+mod support;
+
 use std::{
     borrow::Cow,
     collections::BTreeMap,
@@ -13,7 +15,7 @@ use std::{
 };
 
 use acp_envelope::{
-    Control, EnvelopeBuilder, EnvelopeEncoder, NewPart, Status, decode, syntax::Boundary,
+    Control, EnvelopeBuilder, EnvelopeEncoder, NewPart, PartName, decode, syntax::Boundary,
 };
 use bytes::Bytes;
 use futures_util::{Stream, stream};
@@ -129,28 +131,18 @@ fn build(case: &'static str, boundary: Option<&str>, text: &str, mut parts: Vec<
 }
 
 /// The bytes of a message; streamed content is handed over in pieces.
-fn write(mut encoder: EnvelopeEncoder, parts: &[Part]) -> Bytes {
+fn write(encoder: EnvelopeEncoder, parts: &[Part]) -> Bytes {
     let streamed = parts.iter().filter(|part| part.written != Written::FromMemory);
     let mut sources: BTreeMap<_, _> =
         streamed.map(|part| (part.name(), part.content.chunks(999))).collect();
     if sources.is_empty() {
         return encoder.into_bytes().unwrap();
     }
-    let (mut body, mut content) = (Vec::new(), Bytes::new());
-    loop {
-        match encoder.next_segment(&mut content).unwrap() {
-            Status::Item(segment) => body.extend_from_slice(&segment),
-            Status::NeedInput => {
-                let awaited = encoder.awaited().expect("content of a part is awaited");
-                match sources.get_mut(awaited.as_str()).expect("it is streamed").next() {
-                    Some(piece) => content = Bytes::copy_from_slice(piece),
-                    None => encoder.finish_part(),
-                }
-            }
-            Status::End => return body.into(),
-            other => panic!("unknown status {other:?}"),
-        }
-    }
+    let next = |part: &PartName| {
+        let source = sources.get_mut(part.as_str()).expect("it is streamed");
+        source.next().map(Bytes::copy_from_slice)
+    };
+    support::write(encoder, next).unwrap().into()
 }
 
 fn messages() -> Vec<Message> {

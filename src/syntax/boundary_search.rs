@@ -75,7 +75,7 @@ impl BoundarySearch {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::bytes::strings_of, *};
 
     /// Every position tried, the obvious way.
     fn naive(line: &[u8], content: &[u8]) -> Option<usize> {
@@ -91,14 +91,7 @@ mod tests {
             let boundary = Boundary::new(boundary.as_bytes()).unwrap();
             let search = BoundarySearch::new(&boundary);
             let tokens: [&[u8]; 6] = [b"\r", b"\n", b"-", b"a", b"b", boundary.line()];
-            // All strings of up to six tokens.
-            for n in 0..6usize.pow(6) {
-                let mut content = Vec::new();
-                let mut rest = n;
-                while rest > 0 {
-                    content.extend_from_slice(tokens[rest % 6]);
-                    rest /= 6;
-                }
+            for content in strings_of(tokens, 6) {
                 let expected = naive(boundary.line(), &content);
                 assert_eq!(search.find(&content), expected, "{}", content.escape_ascii());
                 for cut in 0..=content.len() {

@@ -43,3 +43,17 @@ pub(crate) fn trim(bytes: &[u8], class: impl Fn(u8) -> bool) -> (usize, &[u8]) {
 pub(crate) fn common_prefix(a: &[u8], b: &[u8]) -> usize {
     a.iter().zip(b).take_while(|(a, b)| a == b).count()
 }
+
+/// All strings of up to `n` of six tokens.
+#[cfg(test)]
+pub(super) fn strings_of(tokens: [&[u8]; 6], n: u32) -> impl Iterator<Item = Vec<u8>> {
+    (0..6usize.pow(n)).map(move |number| {
+        let mut rest = number;
+        let mut string = Vec::new();
+        while rest > 0 {
+            string.extend_from_slice(tokens[rest % 6]);
+            rest /= 6;
+        }
+        string
+    })
+}

@@ -82,7 +82,7 @@ impl Delimiter {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::bytes::strings_of, *};
 
     /// Every position tried, the obvious way.
     fn naive(delimiter: &[u8], chunk: &[u8]) -> Hit {
@@ -99,14 +99,7 @@ mod tests {
     fn finds_what_the_naive_search_finds_acp_frm_3() {
         let delimiter = Delimiter::new(&Boundary::new(b"ab").unwrap());
         let tokens: [&[u8]; 6] = [b"\r", b"\n", b"-", b"a", b"b", b"\r\n--ab"];
-        // All strings of up to six tokens.
-        for n in 0..6usize.pow(6) {
-            let mut chunk = Vec::new();
-            let mut rest = n;
-            while rest > 0 {
-                chunk.extend_from_slice(tokens[rest % 6]);
-                rest /= 6;
-            }
+        for chunk in strings_of(tokens, 6) {
             assert_eq!(delimiter.find(&chunk), naive(b"\r\n--ab", &chunk), "{chunk:?}");
         }
     }

@@ -13,7 +13,10 @@ pub mod command;
 pub mod messages;
 pub mod oracle;
 
-use acp_envelope::{Config, DecodeError, EnvelopeDecoder, Item, Limits, Location, Status};
+use acp_envelope::{
+    Config, DecodeError, EncodeError, Envelope, EnvelopeDecoder, EnvelopeEncoder, Item, Limits,
+    Location, PartName, Status, decode_with,
+};
 use bytes::Bytes;
 
 /// Everything a decoder says of a valid message.
@@ -126,6 +129,43 @@ pub fn outcome(content_type: &str, body: &str, limits: Limits) -> Result<Message
     let apart = decode_chunks(content_type.as_bytes(), bytewise(&body), config);
     assert_eq!(whole, apart, "{}", body.escape_ascii());
     whole
+}
+
+/// Writes a message; `next` gives the next chunk of a part that is streamed.
+pub fn write(
+    mut encoder: EnvelopeEncoder,
+    mut next: impl FnMut(&PartName) -> Option<Bytes>,
+) -> Result<Vec<u8>, EncodeError> {
+    let (mut written, mut content) = (Vec::new(), Bytes::new());
+    loop {
+        match encoder.next_segment(&mut content) {
+            Ok(Status::Item(segment)) => {
+                assert!(!segment.is_empty(), "segments are never empty");
+                written.extend_from_slice(&segment);
+            }
+            Ok(Status::NeedInput) => {
+                assert!(content.is_empty(), "content is asked for only when none is left");
+                let awaited = encoder.awaited().expect("the content is that of a part");
+                match next(awaited) {
+                    Some(chunk) => content = chunk,
+                    None => encoder.finish_part(),
+                }
+            }
+            Ok(Status::End) => return Ok(written),
+            Ok(other) => panic!("unknown status {other:?}"),
+            Err(error) => {
+                let again = encoder.next_segment(&mut Bytes::from("x"));
+                assert_eq!(again.expect_err("errors are sticky"), error);
+                return Err(error);
+            }
+        }
+    }
+}
+
+/// Reads a message whose content is in memory.
+pub fn read_back(encoder: EnvelopeEncoder, config: Config) -> Envelope {
+    let content_type = encoder.content_type().to_owned();
+    decode_with(content_type, encoder.into_bytes().unwrap(), config).unwrap()
 }
 
 pub fn finding(code: &'static str, place: Location, part: Option<usize>) -> Finding {

@@ -229,6 +229,20 @@ fn a_message_that_is_refused_leaves_no_file_acp_enc_2_acp_enc_4_acp_enc_5() {
 }
 
 #[test]
+fn the_rules_are_the_receivers_acp_ctl_5_acp_enc_4() {
+    let pack = |flags: &[&str]| {
+        run_with(&[&["pack", "--control", "-"], flags].concat(), b"{\"a\":1,\"a\":2}")
+    };
+    let (status, _, error) = pack(&[]);
+    assert_eq!(
+        (status, error.contains("control_malformed: member name is given twice")),
+        (1, true)
+    );
+    assert_eq!(pack(&["--allow-duplicate-members"]).0, 0);
+    assert_eq!(pack(&["--allow-duplicate-members", "--max-control-size", "12B"]).0, 1);
+}
+
+#[test]
 fn what_a_receiver_would_warn_of_is_said_acp_ref_8_acp_ref_9() {
     let part = format!("unused={PNG}");
     let (status, _, error) = run_bytes(&["pack", "--control", "-", "--part", &part], b"1");

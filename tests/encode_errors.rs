@@ -185,7 +185,6 @@ fn control_documents_are_judged_where_they_are_made_acp_enc_4_acp_ctl_4_acp_ref_
     };
     for (text, code, place) in [
         ("{\"a\":1,}", "control_malformed", "line 1, column 8"),
-        ("{\"a\":1,\n\"a\":2}", "control_malformed", "line 2, column 3"),
         ("[{\"$ref\":7}]", "ref_invalid", "at /0"),
         ("{\"$ref\":\"a\",\"b\":1}", "ref_invalid", "at the root"),
         ("1e999", "control_malformed", "line 1, column 1"),
@@ -203,9 +202,6 @@ fn control_documents_are_judged_where_they_are_made_acp_enc_4_acp_ctl_4_acp_ref_
     assert_eq!(finding(unserializable), ("control_malformed", "at the root".to_owned()));
     let schema = Control::new(&json!({ "$ref": "#/definitions/a" })).unwrap_err();
     assert_eq!(finding(schema), ("ref_invalid", "at the root".to_owned()));
-    let twice = control("1");
-    let twice = Control::object([("a", &twice), ("a", &twice)]).unwrap_err();
-    assert_eq!(finding(twice), ("control_malformed", "line 1, column 10".to_owned()));
 }
 
 #[test]
@@ -215,8 +211,13 @@ fn a_document_that_a_lenient_receiver_took_is_judged_again_acp_enc_4_acp_ctl_5_a
     let received = decode_with("application/json", repeated, lenient).unwrap();
     let error = EnvelopeBuilder::new().build_from(&received).unwrap_err();
     let place = Some(Location::LineColumn { line: 1, column: 10 });
-    assert_eq!(finding(&error), ("control_malformed", place, None));
+    assert_eq!(finding(&error), ("control_malformed", place.clone(), None));
     EnvelopeBuilder::with_config(lenient).build_from(&received).unwrap();
+    let one = control("1");
+    let twice = Control::object([("a", &one), ("a", &one)]).unwrap();
+    let error = EnvelopeBuilder::new().build(&twice).unwrap_err();
+    assert_eq!(finding(&error), ("control_malformed", place, None));
+    EnvelopeBuilder::with_config(lenient).build(&twice).unwrap();
     let harmless = decode_with("application/json", "{\"a\":1}", lenient).unwrap();
     EnvelopeBuilder::new().build_from(&harmless).unwrap();
 

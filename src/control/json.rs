@@ -21,6 +21,12 @@ pub(crate) struct Rules {
     pub(crate) allow_duplicate_members: bool,
 }
 
+impl Rules {
+    /// What every document keeps to.
+    pub(super) const LEAST: Self =
+        Self { max_depth: Limits::JSON_DEPTH_CEILING, allow_duplicate_members: true };
+}
+
 /// What a document holds whose syntax is valid.
 #[derive(Debug)]
 pub(super) struct Contents {
@@ -29,6 +35,8 @@ pub(super) struct Contents {
     pub(super) reference_fault: Option<ControlError>,
     /// Arrays and objects open at once, at most.
     pub(super) depth: usize,
+    /// A member name is given twice in one object.
+    pub(super) repeats_members: bool,
 }
 
 /// Reads `text`, or says what the first fault of its syntax is.
@@ -45,6 +53,7 @@ pub(super) fn read(
         path: Path::default(),
         depth: 0,
         members: Members::default(),
+        repeats_members: false,
         strings: 0,
         references: References::default(),
         reference_fault: None,
@@ -67,8 +76,8 @@ pub(super) fn read(
         return Err(ControlError::new(kind, place::line_column(text, at)));
     }
     reader.references.close();
-    let Reader { references, reference_fault, depth, .. } = reader;
-    Ok(Contents { references, reference_fault, depth })
+    let Reader { references, reference_fault, depth, repeats_members, .. } = reader;
+    Ok(Contents { references, reference_fault, depth, repeats_members })
 }
 
 /// `inside`: the fault is before the end of the text, whatever serde_json says.
@@ -99,6 +108,7 @@ struct Reader<'t> {
     /// The longest path so far.
     depth: usize,
     members: Members<'t>,
+    repeats_members: bool,
     /// Strings read so far, member names too.
     strings: usize,
     references: References,
@@ -270,10 +280,11 @@ impl<'t> Visitor<'t> for Value<'_, 't> {
             };
             reader.strings += 1;
             let is_ref = name == REF;
-            if !reader.rules.allow_duplicate_members
-                && !reader.members.insert(&mut object, name.clone())
-            {
-                return Err(reader.stop(ControlErrorKind::MemberTwice));
+            if !reader.members.insert(&mut object, name.clone()) {
+                if !reader.rules.allow_duplicate_members {
+                    return Err(reader.stop(ControlErrorKind::MemberTwice));
+                }
+                reader.repeats_members = true;
             }
             if has_ref || (is_ref && count > 0) {
                 reader.reference_fault(ControlErrorKind::RefNotAlone);
@@ -404,9 +415,9 @@ mod tests {
     #[test]
     fn references_keep_document_order_acp_ref_1_acp_ref_7() {
         let text = r#"{"z":{"$ref":"b"},"a":[{"$ref":"a"},{"x":{"$ref":"b"}},"$ref",{"ref":"b"}]}"#;
-        let Contents { references, reference_fault, depth } = read(text, RULES, None).unwrap();
-        assert!(reference_fault.is_none());
-        assert_eq!(depth, 4);
+        let contents = read(text, RULES, None).unwrap();
+        assert!(contents.reference_fault.is_none());
+        let references = contents.references;
         let all: Vec<_> = references.iter().collect();
         assert_eq!(
             all,
@@ -416,6 +427,18 @@ mod tests {
         assert_eq!(references.first_unknown(|name| name == "b").unwrap(), "/a/0");
         assert_eq!(references.first_unknown(|_| true), None);
         assert!(!references.contains("c"));
+    }
+
+    #[test]
+    fn a_stricter_reader_need_not_look_again_acp_ctl_5_acp_lim_9() {
+        for (text, depth, repeats) in [
+            ("1", 0, false),
+            (r#"{"a":[{"a":{}}],"b":1}"#, 4, false),
+            (r#"[{"a":1},{"a":1,"b":{"a":1},"\u0061":2}]"#, 3, true),
+        ] {
+            let contents = read(text, Rules::LEAST, None).unwrap();
+            assert_eq!((contents.depth, contents.repeats_members), (depth, repeats), "{text}");
+        }
     }
 
     #[test]

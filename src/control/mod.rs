@@ -22,7 +22,7 @@ pub use self::{
     error::{ControlError, ControlErrorKind},
     refs::{Pointers, Reference},
 };
-use crate::{Limits, name::PartName};
+use crate::name::PartName;
 
 /// A control document: one RFC 8259 value, and where it refers to parts. Cheap to clone.
 ///
@@ -44,8 +44,8 @@ pub struct Control {
     references: Arc<References>,
     /// Arrays and objects open at once, at most.
     depth: usize,
-    /// Member names may come twice: nobody looked.
-    may_repeat_members: bool,
+    /// A member name is given twice in one object.
+    repeats_members: bool,
 }
 
 /// Where the document's text is.
@@ -73,9 +73,9 @@ impl Control {
     ///
     /// # Errors
     ///
-    /// `control_malformed` when it has none, or when a member name comes twice in one object;
-    /// `ref_invalid` when an object has a member `$ref` and is no reference; `limit_control_size`
-    /// above 1 GiB and `limit_json_depth` above [`Limits::JSON_DEPTH_CEILING`].
+    /// `control_malformed` when it has none; `ref_invalid` when an object has a member `$ref` and is
+    /// no reference; `limit_control_size` above 1 GiB and `limit_json_depth` above
+    /// [`Limits::JSON_DEPTH_CEILING`](crate::Limits::JSON_DEPTH_CEILING).
     ///
     /// ```
     /// use acp_envelope::{Control, Reference};
@@ -102,10 +102,13 @@ impl Control {
 
     /// A document that is JSON text in UTF-8 already. It is kept byte for byte.
     ///
+    /// How deep it may be, and whether a member name may come twice in one object, is for the
+    /// receiver to say: it is judged when a message is built.
+    ///
     /// # Errors
     ///
     /// `control_charset`, `control_malformed`, `ref_invalid`; `limit_control_size` above 1 GiB and
-    /// `limit_json_depth` above [`Limits::JSON_DEPTH_CEILING`].
+    /// `limit_json_depth` above [`Limits::JSON_DEPTH_CEILING`](crate::Limits::JSON_DEPTH_CEILING).
     ///
     /// ```
     /// use acp_envelope::Control;
@@ -121,8 +124,7 @@ impl Control {
             let kind = ControlErrorKind::TooLarge { limit: Self::MAX_BYTES };
             return Err(ControlError::new(kind, Place::Byte(Self::MAX_BYTES)));
         }
-        let rules = Rules { max_depth: Limits::JSON_DEPTH_CEILING, allow_duplicate_members: false };
-        let judged = Self::judge(raw, None, rules, None)?;
+        let judged = Self::judge(raw, None, Rules::LEAST, None)?;
         judged.reference_fault.map_or(Ok(judged.control), Err)
     }
 
@@ -148,8 +150,7 @@ impl Control {
     ///
     /// # Errors
     ///
-    /// Those of [`from_text`](Self::from_text): `control_malformed` when a name comes twice,
-    /// `ref_invalid` for the name `$ref`.
+    /// Those of [`from_text`](Self::from_text), `ref_invalid` for the name `$ref` among them.
     ///
     /// ```
     /// use acp_envelope::Control;
@@ -173,18 +174,16 @@ impl Control {
         &self,
         new_name: impl Fn(&str) -> Option<&'n str>,
     ) -> Result<Self, ControlError> {
-        let rules =
-            Rules { max_depth: self.depth, allow_duplicate_members: self.may_repeat_members };
-        let text = rename::rename(self.text(), new_name);
-        Self::judge(text.into(), None, rules, None).map(|judged| judged.control)
+        Self::from_text(rename::rename(self.text(), new_name))
     }
 
     /// Whether a reader with these rules takes the document, which other rules may have let pass.
     pub(crate) fn conform(&self, rules: Rules) -> Result<(), ControlError> {
-        let repeats_do_not_matter = !self.may_repeat_members || rules.allow_duplicate_members;
+        let repeats_do_not_matter = !self.repeats_members || rules.allow_duplicate_members;
         if self.depth <= rules.max_depth && repeats_do_not_matter {
             return Ok(());
         }
+        // It is not taken; this says where.
         Self::judge(self.utf8(), None, rules, None).map(|_| ())
     }
 
@@ -205,13 +204,8 @@ impl Control {
         own_name: Option<&PartName>,
     ) -> Result<Judged, ControlError> {
         let text = charset::decode(&raw, label)?;
-        let mut control = Self {
-            raw,
-            text,
-            references: Arc::default(),
-            depth: 0,
-            may_repeat_members: rules.allow_duplicate_members,
-        };
+        let mut control =
+            Self { raw, text, references: Arc::default(), depth: 0, repeats_members: false };
         let start = match &control.text {
             Text::Utf8 { start } => Some(*start),
             Text::Decoded(_) => None,
@@ -220,6 +214,7 @@ impl Control {
             json::read(control.text(), rules, own_name).map_err(|e| e.of_text_at(start))?;
         control.references = Arc::new(contents.references);
         control.depth = contents.depth;
+        control.repeats_members = contents.repeats_members;
         Ok(Judged { control, reference_fault: contents.reference_fault })
     }
 

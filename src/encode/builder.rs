@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Config, InvalidName, Limits,
-    control::{Control, ControlErrorKind, Reference, Rules},
+    control::{Control, ControlErrorKind, Reference},
     envelope::{Envelope, EnvelopeErrorKind, WarningCode, json_form_excess},
     error::{Location, PartId},
     name::PartName,
@@ -236,11 +236,7 @@ impl EnvelopeBuilder {
     /// configuration refuses that), `unreferenced_part` where the configuration refuses that;
     /// `boundary_occurs` and `limit_boundary` for a boundary that was given; `random_unavailable`.
     pub fn build(mut self, control: &Control) -> Result<EnvelopeEncoder, EncodeError> {
-        let rules = Rules {
-            max_depth: self.config.limits.max_json_depth,
-            allow_duplicate_members: self.config.allow_duplicate_members,
-        };
-        control.conform(rules)?;
+        control.conform(self.config.rules())?;
         self.judge_references(control)?;
         if self.json_without_parts && self.parts.is_empty() {
             return self.build_json(control);

@@ -1,7 +1,7 @@
 //! What can be set about a receiver.
 
 use super::WarningCode;
-use crate::Limits;
+use crate::{Limits, control::Rules};
 
 /// Limits and policy of a decoder, or of the receiver that a message is encoded for. The default is
 /// the specification's.
@@ -58,6 +58,14 @@ impl Config {
             i += 1;
         }
         config
+    }
+
+    /// What is asked of the control document.
+    pub(crate) const fn rules(&self) -> Rules {
+        Rules {
+            max_depth: self.limits.max_json_depth,
+            allow_duplicate_members: self.allow_duplicate_members,
+        }
     }
 
     /// Sets [`limits`](field@Self::limits).

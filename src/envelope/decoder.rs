@@ -9,7 +9,7 @@ use super::{
     multipart_form::MultipartForm,
 };
 use crate::{
-    control::{Control, Judged, Rules},
+    control::{Control, Judged},
     error::{Location, PartId},
     name::PartName,
     parser::{Input, ParseErrorKind, Status},
@@ -246,11 +246,7 @@ impl Shared {
         body: u64,
         label: Location,
     ) -> Result<Control, DecodeError> {
-        let rules = Rules {
-            max_depth: self.config.limits.max_json_depth,
-            allow_duplicate_members: self.config.allow_duplicate_members,
-        };
-        match Control::judge(raw, charset, rules, self.control_name.as_ref()) {
+        match Control::judge(raw, charset, self.config.rules(), self.control_name.as_ref()) {
             Err(error) => Err(DecodeError::control(error, body, label, part)),
             Ok(Judged { control, reference_fault }) => {
                 self.control = Some(control.clone());

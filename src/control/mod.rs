@@ -73,8 +73,8 @@ impl Control {
     ///
     /// # Errors
     ///
-    /// `control_malformed` when it has none; `ref_invalid` when an object has a member `$ref` and is
-    /// no reference; `limit_control_size` above 1 GiB and `limit_json_depth` above
+    /// `control_malformed` when it has none; `ref_invalid` when an object has a member `$ref` and
+    /// is no reference; `limit_control_size` above 1 GiB and `limit_json_depth` above
     /// [`Limits::JSON_DEPTH_CEILING`](crate::Limits::JSON_DEPTH_CEILING).
     ///
     /// ```
@@ -236,13 +236,14 @@ impl Control {
     }
 
     /// The document as a tree. Where a member is given twice (only when the configuration allows
-    /// that), the last one counts. Numbers are what `serde_json` makes of them; the exact digits are
-    /// in [`text`](Self::text).
+    /// that), the last one counts. Numbers are what `serde_json` makes of them; the exact digits
+    /// are in [`text`](Self::text).
     ///
     /// # Errors
     ///
-    /// None as such. A crate elsewhere in the build may have turned on features of `serde_json` that
-    /// give some member names a meaning of their own; a document with such a name may then fail.
+    /// None as such. A crate elsewhere in the build may have turned on features of `serde_json`
+    /// that give some member names a meaning of their own; a document with such a name may then
+    /// fail.
     pub fn value(&self) -> Result<serde_json::Value, serde_json::Error> {
         self.deserialize()
     }

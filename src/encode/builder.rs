@@ -21,8 +21,8 @@ use crate::{
 /// Puts a message together: parts first, each of which gives the [`Reference`] to it, then the
 /// control document that holds the references.
 ///
-/// Every rule is checked before the first byte of the message leaves: what is built, a decoder of the
-/// same [`Config`] accepts, by default one with the specification's limits (ACP-ENC-4).
+/// Every rule is checked before the first byte of the message leaves: what is built, a decoder of
+/// the same [`Config`] accepts, by default one with the specification's limits (ACP-ENC-4).
 ///
 /// ```
 /// use acp_envelope::{Control, EnvelopeBuilder, NewPart, decode};
@@ -118,10 +118,11 @@ impl EnvelopeBuilder {
     /// # Errors
     ///
     /// `name_invalid`, `name_duplicate`, `content_type_invalid`, `nested_multipart`,
-    /// `control_duplicate` (a part of type `application/json`), `header_malformed` (a header field or
-    /// file name that holds a control character), `field_reserved`, `limit_parts`, `limit_part_size`,
-    /// `limit_header_size`, `limit_headers`, `random_unavailable`, and `charset_missing` where the
-    /// configuration refuses that. The message is then as it was before.
+    /// `control_duplicate` (a part of type `application/json`), `header_malformed` (a header field
+    /// or file name that holds a control character), `field_reserved`, `limit_parts`,
+    /// `limit_part_size`, `limit_header_size`, `limit_headers`, `random_unavailable`, and
+    /// `charset_missing` where the configuration refuses that. The message is then as it was
+    /// before.
     pub fn add(&mut self, part: NewPart<'_>) -> Result<Reference, EncodeError> {
         let mut id = PartId::new(self.parts.len() + 1, None);
         let fault = |kind: EncodeErrorKind, at: u64, id: &PartId| {
@@ -154,12 +155,12 @@ impl EnvelopeBuilder {
         Ok(Reference::new(name))
     }
 
-    /// Adds the parts of an envelope that was received, for example from another agent, and gives its
-    /// control document to be put into that of this message: see [`Control::object`] and
+    /// Adds the parts of an envelope that was received, for example from another agent, and gives
+    /// its control document to be put into that of this message: see [`Control::object`] and
     /// [`Control::array`].
     ///
-    /// Parts whose name is taken here get another one, such as `img-2` for `img`, and the document's
-    /// references to them follow; the rest of its text stays as it is.
+    /// Parts whose name is taken here get another one, such as `img-2` for `img`, and the
+    /// document's references to them follow; the rest of its text stays as it is.
     ///
     /// # Errors
     ///
@@ -256,9 +257,9 @@ impl EnvelopeBuilder {
     /// An envelope that was received, to be sent on: the same control document and parts, within a
     /// new boundary. Content is not copied.
     ///
-    /// The control part keeps its name; one without gets the name that is set here, or, where a part
-    /// has that, a new one. Parts that were added before stay, and names that they have taken are
-    /// changed as in [`merge`](Self::merge).
+    /// The control part keeps its name; one without gets the name that is set here, or, where a
+    /// part has that, a new one. Parts that were added before stay, and names that they have taken
+    /// are changed as in [`merge`](Self::merge).
     ///
     /// # Errors
     ///

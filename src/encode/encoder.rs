@@ -171,14 +171,14 @@ impl EnvelopeEncoder {
     /// The next bytes of the message, never none.
     ///
     /// [`Status::NeedInput`] asks for the next content of the part that is
-    /// [`awaited`](Self::awaited): give it as `content`, all of which is then the next segment, or say
-    /// with [`finish_part`](Self::finish_part) that there is no more. While no part is awaited,
+    /// [`awaited`](Self::awaited): give it as `content`, all of which is then the next segment, or
+    /// say with [`finish_part`](Self::finish_part) that there is no more. While no part is awaited,
     /// `content` is left alone.
     ///
     /// # Errors
     ///
-    /// `boundary_occurs`, `content_length`, `limit_part_size`, `limit_message_size`; then the same at every call. What was written before
-    /// is no message that a receiver accepts.
+    /// `boundary_occurs`, `content_length`, `limit_part_size`, `limit_message_size`; then the same
+    /// at every call. What was written before is no message that a receiver accepts.
     pub fn next_segment(&mut self, content: &mut impl Input) -> Result<Status<Bytes>, EncodeError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());

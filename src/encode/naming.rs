@@ -27,8 +27,8 @@ pub enum Naming {
     /// A UUID of version 7 (RFC 9562): sorts by time, 74 random bits.
     #[default]
     UuidV7,
-    /// `{agent-id}-{timestamp-ms}-{random}`, with 64 random bits as 16 hexadecimal digits. The id is
-    /// at most 225 characters long, so that the name fits until the year 2286.
+    /// `{agent-id}-{timestamp-ms}-{random}`, with 64 random bits as 16 hexadecimal digits. The id
+    /// is at most 225 characters long, so that the name fits until the year 2286.
     Agent(PartName),
 }
 

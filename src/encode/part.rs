@@ -1,4 +1,5 @@
-//! A content part that is to be sent, and the header block it gets (ACP-ENC-3, ACP-ENC-5, ACP-ENC-8).
+//! A content part that is to be sent, and the header block it gets (ACP-ENC-3, ACP-ENC-5,
+//! ACP-ENC-8).
 
 use std::borrow::Cow;
 
@@ -98,8 +99,9 @@ impl<'a> NewPart<'a> {
 
     /// Sets the file name that a receiver may display, any text without control characters other
     /// than tab, CR and LF. Quotes, CR and LF are escaped as browsers do (WHATWG); a backslash only
-    /// where it would be read as an escape. A name that holds `%22`, `%0D` or `%0A` itself is written
-    /// as it is, since there is no escape for the percent sign: receivers display what these stand for.
+    /// where it would be read as an escape. A name that holds `%22`, `%0D` or `%0A` itself is
+    /// written as it is, since there is no escape for the percent sign: receivers display what
+    /// these stand for.
     #[must_use]
     pub fn filename(mut self, filename: impl Into<Cow<'a, str>>) -> Self {
         self.filename = Some(Filename::Text(filename.into()));
@@ -182,8 +184,8 @@ impl<'a> NewPart<'a> {
 }
 
 /// The same part to be sent on: content, name, media type, file name and
-/// [`extra_fields`](crate::ContentHead::extra_fields). Left out are transfer encodings, which change
-/// nothing, and parameters of Content-Disposition that `form-data` does not define.
+/// [`extra_fields`](crate::ContentHead::extra_fields). Left out are transfer encodings, which
+/// change nothing, and parameters of Content-Disposition that `form-data` does not define.
 impl<'a> From<&'a Part> for NewPart<'a> {
     fn from(part: &'a Part) -> Self {
         let head = part.head();

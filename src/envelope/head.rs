@@ -104,8 +104,8 @@ impl fmt::Debug for ContentHead {
     }
 }
 
-/// Equal in what they say: name, media type, file name, and the fields that mean nothing to the form.
-/// Neither the place in the message matters nor how a file name is escaped.
+/// Equal in what they say: name, media type, file name, and the fields that mean nothing to the
+/// form. Neither the place in the message matters nor how a file name is escaped.
 impl PartialEq for ContentHead {
     fn eq(&self, other: &Self) -> bool {
         fn said<'a>(field: Field<'a>) -> (&'a str, &'a [u8]) {

@@ -33,7 +33,8 @@ use crate::{
 ///
 /// Both forms of a message give the same envelope (ACP-MSG-3): envelopes are equal when their
 /// control documents and content parts are; the control part's name and warnings do not matter. An
-/// envelope can be sent on: see [`EnvelopeBuilder::build_from`](crate::EnvelopeBuilder::build_from).
+/// envelope can be sent on: see
+/// [`EnvelopeBuilder::build_from`](crate::EnvelopeBuilder::build_from).
 #[derive(Debug, Clone)]
 pub struct Envelope {
     control: Control,
@@ -67,8 +68,8 @@ impl Envelope {
         self.parts.iter().find(|part| part.head.name() == name)
     }
 
-    /// The content part a reference means. `None` for a reference that is not of this message. Looks
-    /// at one part after the other.
+    /// The content part a reference means. `None` for a reference that is not of this message.
+    /// Looks at one part after the other.
     #[must_use]
     pub fn resolve(&self, reference: &Reference) -> Option<&Part> {
         self.part(reference.name().as_str())

@@ -7,8 +7,8 @@ use memchr::{memmem, memrchr2};
 
 use super::{Boundary, bytes::common_prefix};
 
-/// Looks for lines that start with `"--" boundary`. CR and LF occur in no boundary, so what a chunk's
-/// end cuts is described by its length, as with a [`Delimiter`](super::Delimiter).
+/// Looks for lines that start with `"--" boundary`. CR and LF occur in no boundary, so what a
+/// chunk's end cuts is described by its length, as with a [`Delimiter`](super::Delimiter).
 #[derive(Debug, Clone)]
 pub(crate) struct BoundarySearch {
     finder: memmem::Finder<'static>,

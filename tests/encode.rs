@@ -6,7 +6,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use acp_envelope::{
-    Config, Control, Envelope, EnvelopeBuilder, EnvelopeEncoder, Limits, NewPart, PartName,
+    Config, Control, Envelope, EnvelopeBuilder, EnvelopeEncoder, Limits, Naming, NewPart, PartName,
     Reference, decode, decode_with, syntax::Boundary,
 };
 use bytes::Bytes;
@@ -113,6 +113,9 @@ fn parts_without_a_name_get_one_acp_enc_3() {
     let parts = [0; 3].map(|_| message.add(NewPart::new("a/b", "x")).unwrap());
     let names: BTreeSet<_> = parts.iter().map(|part| part.name().clone()).collect();
     assert_eq!(names.len(), 3);
+    let mut of_agent = EnvelopeBuilder::new().naming(Naming::Agent(name("painter-7")));
+    let part = of_agent.add(NewPart::new("a/b", "x")).unwrap();
+    assert!(part.name().as_str().starts_with("painter-7-"));
     let envelope = read(message.build(&Control::new(&parts).unwrap()).unwrap());
     assert!(envelope.warnings().is_empty());
     for part in parts {

@@ -185,7 +185,8 @@ impl<'a> NewPart<'a> {
 
 /// The same part to be sent on: content, name, media type, file name and
 /// [`extra_fields`](crate::ContentHead::extra_fields). Left out are transfer encodings, which
-/// change nothing, and parameters of Content-Disposition that `form-data` does not define.
+/// change nothing, parameters of Content-Disposition that `form-data` does not define, and a
+/// `filename*` that stands alone and cannot be decoded.
 impl<'a> From<&'a Part> for NewPart<'a> {
     fn from(part: &'a Part) -> Self {
         let head = part.head();

@@ -1,8 +1,9 @@
 //! The body of a message, read chunk by chunk from a file or standard input.
 
 use std::{
-    fs::File,
+    fs::{File, Metadata},
     io::{self, Read, Stdin},
+    path::Path,
 };
 
 use bytes::{Buf as _, Bytes, BytesMut};
@@ -43,10 +44,43 @@ impl From<io::Error> for Unreadable {
     }
 }
 
+/// A file or standard input.
 #[derive(Debug)]
-enum Source {
+pub(crate) enum Source {
     File(File),
     Stdin(Stdin),
+}
+
+impl Source {
+    /// Opens `path`; `-` is standard input.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        if is_standard(path) {
+            Ok(Self::Stdin(io::stdin()))
+        } else {
+            File::open(path).map(Self::File)
+        }
+    }
+
+    /// Bytes to be read, where that is known. See [`length`].
+    fn length(&self) -> io::Result<Option<u64>> {
+        match self {
+            Self::File(file) => length(&file.metadata()?),
+            Self::Stdin(_) => Ok(None),
+        }
+    }
+}
+
+/// Whether a path stands for standard input or output.
+pub(crate) fn is_standard(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// The length of a file that has one before it is read; a directory cannot be read.
+pub(crate) fn length(metadata: &Metadata) -> io::Result<Option<u64>> {
+    if metadata.is_dir() {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    Ok(metadata.is_file().then_some(metadata.len()))
 }
 
 impl Read for Source {
@@ -89,16 +123,8 @@ pub(crate) enum Piece {
 impl Body {
     /// Opens `file` and reads as far as its head.
     pub(crate) fn open(file: &str, reading: &Reading) -> Result<Self, Unreadable> {
-        let (source, input_len) = if file == "-" {
-            (Source::Stdin(io::stdin()), None)
-        } else {
-            let file = File::open(file)?;
-            let metadata = file.metadata()?;
-            if metadata.is_dir() {
-                return Err(io::Error::from(io::ErrorKind::IsADirectory).into());
-            }
-            (Source::File(file), metadata.is_file().then_some(metadata.len()))
-        };
+        let source = Source::open(Path::new(file))?;
+        let input_len = source.length()?;
         let mut body = Self {
             source,
             buffer: BytesMut::new(),

@@ -8,7 +8,7 @@ use std::{
 
 use tempfile::NamedTempFile;
 
-use crate::run::printable;
+use crate::{body::is_standard, run::printable};
 
 /// Where a message has gone.
 pub(crate) enum Where {
@@ -79,11 +79,6 @@ impl Write for Output {
             Self::Device(out) => out.flush(),
         }
     }
-}
-
-/// Whether a path stands for standard input or output.
-pub(crate) fn is_standard(path: &Path) -> bool {
-    path == Path::new("-")
 }
 
 /// The same error, with the file it is about.

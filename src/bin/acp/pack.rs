@@ -2,8 +2,8 @@
 
 use std::{
     collections::VecDeque,
-    fs::{self, File},
-    io::{self, Read, Write},
+    fs,
+    io::{self, Read as _, Write},
     path::{Path, PathBuf},
     str::FromStr,
 };
@@ -18,8 +18,8 @@ use indicatif::ProgressBar;
 
 use crate::{
     args::Rules,
-    body::{CHUNK, read},
-    output::{Output, Where, about, is_standard, usage},
+    body::{CHUNK, Source, is_standard, length, read},
+    output::{Output, Where, about, usage},
     report::WarningReport,
     run::{self, Outcome, printable},
 };
@@ -223,7 +223,7 @@ impl Pack {
         let decoder = EnvelopeDecoder::new(encoder.content_type(), self.rules.config());
         let mut decoder = decoder.map_err(unreadable)?;
         let mut files: VecDeque<&Path> = self.parts.iter().map(|part| &*part.path).collect();
-        let mut reader: Option<Box<dyn Read>> = None;
+        let mut reader: Option<Source> = None;
         let mut content = BytesMut::new();
         loop {
             match encoder.next_segment(&mut content)? {
@@ -273,11 +273,8 @@ impl PartFile {
         let len = if is_standard(&self.path) {
             None
         } else {
-            let metadata = fs::metadata(&self.path).map_err(|error| about(&self.path, &error))?;
-            if metadata.is_dir() {
-                return Err(about(&self.path, &io::ErrorKind::IsADirectory.into()));
-            }
-            metadata.is_file().then_some(metadata.len())
+            let metadata = fs::metadata(&self.path);
+            metadata.and_then(|m| length(&m)).map_err(|error| about(&self.path, &error))?
         };
         let media_type = self.media_type.as_deref().unwrap_or_else(|| {
             let guess = mime_guess::from_path(&self.path).first_raw();
@@ -297,11 +294,8 @@ impl PartFile {
     }
 }
 
-fn open(path: &Path) -> io::Result<Box<dyn Read>> {
-    if is_standard(path) {
-        return Ok(Box::new(io::stdin()));
-    }
-    Ok(Box::new(File::open(path).map_err(|error| about(path, &error))?))
+fn open(path: &Path) -> io::Result<Source> {
+    Source::open(path).map_err(|error| about(path, &error))
 }
 
 #[cfg(test)]

@@ -231,7 +231,7 @@ impl EnvelopeBuilder {
     ///
     /// # Errors
     ///
-    /// `ref_unresolved`, `ref_control`, `limit_control_size`, `limit_json_depth`, `limit_parts`,
+    /// `ref_unresolved`, `ref_control`, `limit_control_size`, `limit_json_depth`,
     /// `limit_message_size`, `limit_header_size`, `limit_headers`, `name_duplicate` (a part has the
     /// control part's name), `control_malformed` (the document has a member name twice, and the
     /// configuration refuses that), `unreferenced_part` where the configuration refuses that;
@@ -298,11 +298,12 @@ impl EnvelopeBuilder {
             return Err(EncodeError::new(EnvelopeErrorKind::RefUnresolved, at(pointer), None));
         }
         if self.config.refuses(WarningCode::UnreferencedPart) {
-            let unreferenced = |part: &Prepared| !references.contains(part.name.as_str());
-            if let Some(index) = self.parts.iter().position(unreferenced) {
-                let name = self.parts.get(index).map(|part| part.name.clone());
+            let mut names = self.parts.iter().map(|part| &part.name).zip(1..);
+            if let Some((name, index)) = names.find(|(name, _)| !references.contains(name.as_str()))
+            {
+                let part = PartId::new(index, Some(name.clone()));
                 let kind = EnvelopeErrorKind::Refused(WarningCode::UnreferencedPart);
-                return Err(EncodeError::new(kind, None, Some(PartId::new(index + 1, name))));
+                return Err(EncodeError::new(kind, None, Some(part)));
             }
         }
         Ok(())

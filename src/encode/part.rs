@@ -82,10 +82,7 @@ impl<'a> NewPart<'a> {
     }
 
     fn with_content(media_type: Cow<'a, str>, content: Content) -> Self {
-        let media_type = match media_type {
-            Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
-            Cow::Owned(text) => Cow::Owned(text.into_bytes()),
-        };
+        let media_type = bytes_of(media_type);
         Self { name: None, media_type, filename: None, fields: Vec::new(), content }
     }
 
@@ -112,11 +109,7 @@ impl<'a> NewPart<'a> {
     /// Content-Length, Content-Transfer-Encoding.
     #[must_use]
     pub fn field(mut self, name: impl Into<Cow<'a, str>>, value: impl Into<Cow<'a, str>>) -> Self {
-        let value = match value.into() {
-            Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
-            Cow::Owned(text) => Cow::Owned(text.into_bytes()),
-        };
-        self.fields.push((name.into(), value));
+        self.fields.push((name.into(), bytes_of(value.into())));
         self
     }
 
@@ -199,6 +192,13 @@ impl<'a> From<&'a Part> for NewPart<'a> {
             fields: fields.map(|field| (field.name.into(), field.value.into())).collect(),
             content: Content::InMemory(part.body().clone()),
         }
+    }
+}
+
+fn bytes_of(text: Cow<'_, str>) -> Cow<'_, [u8]> {
+    match text {
+        Cow::Borrowed(text) => Cow::Borrowed(text.as_bytes()),
+        Cow::Owned(text) => Cow::Owned(text.into_bytes()),
     }
 }
 

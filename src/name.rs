@@ -2,6 +2,8 @@
 
 use std::{borrow::Borrow, fmt, str::FromStr, sync::Arc};
 
+use serde::{Serialize, Serializer};
+
 /// The name of a part: 1 to 256 characters out of ASCII letters, digits, `-`, `_` and `.`
 /// (ACP-NAME-1). Valid by construction, case-sensitive, and cheap to clone.
 ///
@@ -75,6 +77,12 @@ impl Borrow<str> for PartName {
 impl fmt::Display for PartName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for PartName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
     }
 }
 

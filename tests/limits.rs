@@ -192,7 +192,7 @@ fn a_declared_length_too_large_is_refused_before_a_byte_acp_lim_3_acp_lim_6() {
         assert!(decoder().declare_length(n).is_ok());
         let mut refusing = decoder();
         let error = refusing.declare_length(n + 1).unwrap_err();
-        assert_eq!(Finding::from(&error), finding(code, Location::ContentLength, None));
+        assert_eq!(Finding::from(&error), finding(code, Location::ContentLength(n + 1), None));
         let mut input = Bytes::from_static(b"--b");
         assert_eq!(refusing.next_item(&mut input).unwrap_err(), error, "errors are sticky");
         assert_eq!((refusing.offset(), input.len()), (0, 3));

@@ -13,7 +13,7 @@ use crate::{
     error::{Location, PartId},
     name::PartName,
     parser::{Input, ParseErrorKind, Status},
-    syntax::ContentType,
+    syntax::{ContentType, ContentTypeErrorKind},
 };
 
 /// What a message holds, in the order of its bytes.
@@ -111,6 +111,35 @@ impl EnvelopeDecoder {
         Ok(Self { form, shared, failed: None })
     }
 
+    /// A decoder for one message whose carrier has header fields: from the values of all its
+    /// Content-Type fields, of which there has to be one (ACP-CT-2). Where there are two, the first
+    /// is judged first.
+    ///
+    /// # Errors
+    ///
+    /// `content_type_unsupported` where there is none, `content_type_invalid` where there are two,
+    /// and those of [`new`](Self::new).
+    ///
+    /// ```
+    /// use acp_envelope::{Config, EnvelopeDecoder};
+    ///
+    /// let code = |values: &[&str]| EnvelopeDecoder::from_fields(values, Config::new()).unwrap_err().code();
+    /// assert_eq!(code(&["application/json", "application/json"]), "content_type_invalid");
+    /// assert_eq!(code(&[]), "content_type_unsupported");
+    /// ```
+    pub fn from_fields<V: AsRef<[u8]>>(
+        content_types: impl IntoIterator<Item = V>,
+        config: Config,
+    ) -> Result<Self, DecodeError> {
+        let mut values = content_types.into_iter();
+        let missing = || DecodeError::content_type_fields(ContentTypeErrorKind::Missing);
+        let decoder = Self::new(values.next().ok_or_else(missing)?, config)?;
+        match values.next() {
+            None => Ok(decoder),
+            Some(_) => Err(DecodeError::content_type_fields(ContentTypeErrorKind::Repeated)),
+        }
+    }
+
     /// Whether the message is in the multipart form, and not in the JSON form (ACP-MSG-1).
     ///
     /// ```
@@ -142,7 +171,7 @@ impl EnvelopeDecoder {
         };
         match excess {
             None => Ok(()),
-            Some(kind) => self.fail(DecodeError::new(kind, Location::ContentLength, None)),
+            Some(kind) => self.fail(DecodeError::new(kind, Location::ContentLength(bytes), None)),
         }
     }
 

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use serde::{Serialize, Serializer};
+
 use super::WarningCode;
 use crate::{
     control::{ControlError, ControlErrorKind, Place},
-    error::{Category, Location, PartId},
+    error::{Category, InJson, Location, PartId},
     parser::ParseErrorKind,
     syntax::{ContentTypeError, ContentTypeErrorKind},
 };
@@ -85,6 +87,11 @@ impl DecodeError {
     pub(super) fn content_type(error: &ContentTypeError) -> Self {
         let location = Location::ContentType(error.position());
         Self::new(error.kind(), location, None)
+    }
+
+    /// How many Content-Type fields the carrier has is at fault.
+    pub(super) fn content_type_fields(kind: ContentTypeErrorKind) -> Self {
+        Self::new(kind, Location::ContentType(0), None)
     }
 
     /// A fault of the control document that starts at `body`; its charset label is at `label`.
@@ -173,6 +180,30 @@ impl fmt::Display for DecodeError {
 }
 
 impl std::error::Error for DecodeError {}
+
+/// ```
+/// let error = acp_envelope::decode("application/json", "[1,]").unwrap_err();
+/// let json = serde_json::json!({
+///     "code": "control_malformed", "category": "syntax",
+///     "message": "control document is not valid JSON: trailing comma (line 1, column 4)",
+///     "location": { "line": 1, "column": 4 }, "part": null, "hint": error.hint(),
+/// });
+/// assert_eq!(serde_json::to_value(&error)?, json);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+impl Serialize for DecodeError {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let json = InJson {
+            code: self.code(),
+            category: Some(self.category()),
+            message: self.to_string(),
+            location: Some(self.location()),
+            part: self.part(),
+            hint: self.hint(),
+        };
+        json.serialize(serializer)
+    }
+}
 
 impl DecodeErrorKind {
     /// The stable code.

@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use crate::error::{Location, PartId};
+use serde::{Serialize, Serializer};
+
+use crate::error::{InJson, Location, PartId};
 
 /// A finding that leaves the message valid: what, where, and in which part.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -116,5 +118,20 @@ impl fmt::Display for Warning {
             write!(f, "{part}: ")?;
         }
         write!(f, "{} ({})", self.code, self.location)
+    }
+}
+
+/// As that of a [`DecodeError`](crate::DecodeError), without a category.
+impl Serialize for Warning {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let json = InJson {
+            code: self.code.as_str(),
+            category: None,
+            message: self.to_string(),
+            location: Some(&self.location),
+            part: self.part.as_ref(),
+            hint: self.code.hint(),
+        };
+        json.serialize(serializer)
     }
 }

@@ -109,6 +109,10 @@ pub struct ContentTypeError {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ContentTypeErrorKind {
+    /// The carrier has no Content-Type field (ACP-CT-1). `content_type_unsupported`
+    Missing,
+    /// The carrier has two Content-Type fields (ACP-CT-2). `content_type_invalid`
+    Repeated,
     /// Not a media type, or one with control characters (ACP-CT-2). `content_type_invalid`
     Malformed,
     /// A parameter is given twice (ACP-CT-2). `content_type_invalid`
@@ -164,8 +168,8 @@ impl ContentTypeErrorKind {
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {
-            Self::Malformed | Self::ParameterTwice => "content_type_invalid",
-            Self::Unsupported => "content_type_unsupported",
+            Self::Malformed | Self::ParameterTwice | Self::Repeated => "content_type_invalid",
+            Self::Unsupported | Self::Missing => "content_type_unsupported",
             Self::BoundaryMissing => "boundary_missing",
             Self::BoundaryInvalid | Self::BoundaryTwice | Self::BoundaryExtended => {
                 "boundary_invalid"
@@ -188,11 +192,14 @@ impl ContentTypeErrorKind {
     #[must_use]
     pub const fn hint(self) -> &'static str {
         match self {
+            Self::Repeated => {
+                "do not set the Content-Type by hand beside the one the HTTP client writes"
+            }
             Self::Malformed => {
                 "send one valid media type, such as `multipart/form-data; boundary=…`, and quote a boundary that holds other characters than a token's"
             }
             Self::ParameterTwice => "give every parameter of the Content-Type once",
-            Self::Unsupported => {
+            Self::Unsupported | Self::Missing => {
                 "send `multipart/form-data; boundary=…`, or `application/json` for a control document without parts"
             }
             Self::BoundaryMissing => {
@@ -215,6 +222,8 @@ impl ContentTypeErrorKind {
 impl fmt::Display for ContentTypeErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Missing => f.write_str("there is no Content-Type"),
+            Self::Repeated => f.write_str("there are two Content-Type fields"),
             Self::Malformed => f.write_str("Content-Type is not a valid media type"),
             Self::ParameterTwice => f.write_str("Content-Type has a parameter twice"),
             Self::Unsupported => {

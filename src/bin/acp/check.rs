@@ -16,8 +16,8 @@ pub(crate) fn text(report: &Report) -> String {
     let file = printable(&report.file);
     match report.verdict {
         Verdict::Ok => {
-            let (form, size) = (report.form.unwrap_or_default(), report.size);
-            let parts = match report.parts.len() {
+            let (form, size) = (report.message.form.unwrap_or_default(), report.message.size);
+            let parts = match report.message.parts.len() {
                 0 => "control document without parts".to_owned(),
                 1 => "control document and 1 part".to_owned(),
                 n => format!("control document and {n} parts"),

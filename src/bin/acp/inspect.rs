@@ -27,7 +27,7 @@ fn text(report: &Report) -> String {
     };
     let mut text = format!("{}: {verdict}\n", printable(&report.file));
     text.push_str(&report.fault_text());
-    if report.control.is_some() {
+    if report.message.control.is_some() {
         text.push_str(&format!("{}\n", table(report)));
     }
     text.push_str(&report.warning_text());
@@ -45,7 +45,7 @@ fn table(report: &Report) -> Table {
             column.set_cell_alignment(CellAlignment::Right);
         }
     }
-    if let Some(control) = &report.control {
+    if let Some(control) = &report.message.control {
         let name = control.name.clone().unwrap_or_else(|| "(no name)".to_owned());
         let size = control.size.to_string();
         let references = match control.references {
@@ -54,7 +54,7 @@ fn table(report: &Report) -> Table {
         };
         table.add_row(["0", &name, "application/json", "", &size, &control.sha256, &references]);
     }
-    for part in &report.parts {
+    for part in &report.message.parts {
         let mut pointers: Vec<String> =
             part.referenced_by.iter().take(SHOWN_POINTERS).map(|pointer| shown(pointer)).collect();
         match part.references.saturating_sub(pointers.len()) {

@@ -10,6 +10,7 @@ mod output;
 mod pack;
 mod report;
 mod run;
+mod summary;
 mod unpack;
 
 use std::{io, io::Write as _, process::ExitCode};

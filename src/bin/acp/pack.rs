@@ -10,7 +10,7 @@ use std::{
 
 use acp_envelope::{
     Control, EncodeError, EnvelopeBuilder, EnvelopeDecoder, EnvelopeEncoder, NewPart, PartName,
-    Status, syntax::Boundary,
+    Status, Warning, syntax::Boundary,
 };
 use bytes::{Bytes, BytesMut};
 use clap::Args;
@@ -20,7 +20,7 @@ use crate::{
     args::Rules,
     body::{CHUNK, Source, is_standard, length, read},
     output::{Output, Where, about, usage},
-    report::WarningReport,
+    report::warning_text,
     run::{self, Outcome, printable},
 };
 
@@ -178,7 +178,7 @@ impl Pack {
             Where::File => println!("{content_type}"),
             Where::Stdout => eprintln!("Content-Type: {content_type}"),
         }
-        eprint!("{}", warnings.iter().map(WarningReport::text).collect::<String>());
+        eprint!("{}", warning_text(&warnings));
         Ok(())
     }
 
@@ -219,7 +219,7 @@ impl Pack {
         encoder: &mut EnvelopeEncoder,
         output: &mut impl Write,
         progress: &ProgressBar,
-    ) -> Result<Vec<WarningReport>, Failure> {
+    ) -> Result<Vec<Warning>, Failure> {
         let decoder = EnvelopeDecoder::new(encoder.content_type(), self.rules.config());
         let mut decoder = decoder.map_err(unreadable)?;
         let mut files: VecDeque<&Path> = self.parts.iter().map(|part| &*part.path).collect();
@@ -252,7 +252,7 @@ impl Pack {
         }
         decoder.finish();
         read_back(&mut decoder, Bytes::new())?;
-        Ok(decoder.warnings().iter().map(WarningReport::of).collect())
+        Ok(decoder.warnings().to_vec())
     }
 }
 

@@ -6,25 +6,17 @@ use std::{
     time::Duration,
 };
 
-use acp_envelope::{
-    Config, ContentHead, Control, DecodeError, EnvelopeDecoder, Item, Location, Status,
-};
+use acp_envelope::{Config, EnvelopeDecoder, Item, Limits, Location, Status};
 use bytes::Bytes;
 use indicatif::{ProgressBar, ProgressStyle};
-use sha2::{Digest as _, Sha256};
 
 use crate::{
     args::{Messages, Reading},
     body::{Body, Piece, Unreadable},
     excerpt::Window,
-    report::{ControlReport, Fault, PartReport, Place, Report, Verdict, WarningReport},
+    report::{Fault, InputFault, Report, Verdict},
+    summary::{Summary, Summing},
 };
-
-/// The most JSON Pointers that are listed for one part.
-const MAX_POINTERS: usize = 100;
-
-/// The most bytes of JSON Pointers in one report: a long member name stands in all of them.
-const MAX_POINTER_BYTES: usize = 1 << 20;
 
 /// Inputs from this size on show their progress.
 const LARGE: u64 = 64 << 20;
@@ -83,7 +75,7 @@ pub(crate) fn show(
         serde_json::to_writer(&mut out, report)?;
         writeln!(out)
     } else if let (Verdict::Error, Some(fault)) = (report.verdict, &report.error) {
-        eprintln!("acp: {}: {}", printable(&report.file), fault.message);
+        eprintln!("acp: {}: {}", printable(&report.file), fault.message());
         Ok(())
     } else {
         out.write_all(print(report).as_bytes())
@@ -116,7 +108,7 @@ pub(crate) fn report(file: &str, reading: &Reading, digests: bool, sink: &mut dy
     let mut report = Report::new(file);
     let config = reading.rules.config();
     let run = Body::open(file, reading)
-        .and_then(|body| Run::new(body, config, digests, &mut report, sink).decode());
+        .and_then(|body| Run::new(body, &config.limits, digests, &mut report, sink).decode(config));
     match run {
         Ok(()) => {}
         Err(Unreadable::Http(fault)) => report.unreadable("http_malformed", fault),
@@ -127,72 +119,46 @@ pub(crate) fn report(file: &str, reading: &Reading, digests: bool, sink: &mut dy
 
 struct Run<'a> {
     body: Body,
-    config: Config,
     report: &'a mut Report,
     sink: &'a mut dyn Sink,
+    summing: Summing,
     window: Window,
     progress: ProgressBar,
-    /// Digest of the current part, where digests are wanted.
-    digest: Option<Sha256>,
-    digests: bool,
-    /// Bytes of JSON Pointers that may still be listed.
-    pointer_room: usize,
 }
 
 impl<'a> Run<'a> {
     fn new(
         body: Body,
-        config: Config,
+        limits: &Limits,
         digests: bool,
         report: &'a mut Report,
         sink: &'a mut dyn Sink,
     ) -> Self {
-        let limits = &config.limits;
-        let keep = limits.max_header_bytes.saturating_add(limits.max_control_bytes);
+        let window = Window::new(limits.max_header_bytes.saturating_add(limits.max_control_bytes));
         let progress = progress(body.input_len);
-        let window = Window::new(keep);
-        let (digest, pointer_room) = (None, MAX_POINTER_BYTES);
-        Self { body, config, report, sink, window, progress, digest, digests, pointer_room }
+        Self { body, report, sink, summing: Summing::new(digests), window, progress }
     }
 
-    fn decode(mut self) -> Result<(), Unreadable> {
-        let declared = self.body.declared_len();
-        let Some(content_type) = self.body.content_types.first().cloned() else {
-            self.report.refuse(content_type_fields(
-                "HTTP message has no Content-Type field",
-                "send `Content-Type: multipart/form-data; boundary=…`, or `application/json`",
-            ));
-            return Ok(());
-        };
-        let mut decoder = match EnvelopeDecoder::new(&content_type, self.config) {
+    fn decode(mut self, config: Config) -> Result<(), Unreadable> {
+        let mut decoder = match EnvelopeDecoder::from_fields(&self.body.content_types, config) {
             Ok(decoder) => decoder,
             Err(error) => {
-                let mut fault = Fault::of(&error, declared);
-                fault.excerpt = excerpt_of_content_type(&content_type, &error);
-                self.report.refuse(fault);
+                let excerpt = self.excerpt_of_content_type(error.location());
+                self.report.refuse(Fault::Message(error), excerpt);
                 return Ok(());
             }
         };
-        self.report.form = Some(if decoder.is_multipart() { "multipart" } else { "json" });
-        if self.body.content_types.len() > 1 {
-            self.report.refuse(content_type_fields(
-                "HTTP message has two Content-Type fields",
-                "do not set the Content-Type by hand beside the one the HTTP client writes",
-            ));
-            return Ok(());
-        }
-        if let Some(declared) = declared
+        self.report.message = Summary::of(&decoder);
+        if let Some(declared) = self.body.declared_len()
             && let Err(error) = decoder.declare_length(declared)
         {
-            self.report.refuse(Fault::of(&error, Some(declared)));
+            self.report.refuse(Fault::Message(error), None);
             return Ok(());
         }
         let outcome = self.pump(&mut decoder);
         self.progress.finish_and_clear();
         outcome?;
-        self.report.size = decoder.offset();
-        let warnings = decoder.warnings().iter();
-        self.report.warnings = warnings.map(WarningReport::of).collect();
+        self.report.message.finish(&decoder);
         Ok(())
     }
 
@@ -203,7 +169,7 @@ impl<'a> Run<'a> {
         loop {
             match decoder.next_item(&mut input) {
                 Ok(Status::Item(item)) => {
-                    self.item(&item, decoder);
+                    self.summing.take(&item, decoder, &mut self.report.message);
                     self.sink.take(&item, self.report)?;
                 }
                 Ok(Status::NeedInput) => match self.body.next_piece()? {
@@ -220,54 +186,33 @@ impl<'a> Run<'a> {
                 },
                 Ok(_) => {
                     if cut {
-                        self.report.refuse(self.cut_short(decoder.offset()));
+                        self.cut_short(decoder.offset());
                     } else {
                         self.note_trailing()?;
                     }
                     return Ok(());
                 }
                 Err(error) => {
-                    let mut fault = Fault::of(&error, None);
-                    fault.excerpt = error.offset().and_then(|at| self.window.around(at));
-                    self.report.refuse(fault);
+                    let excerpt = error.offset().and_then(|at| self.window.around(at));
+                    self.report.refuse(Fault::Message(error), excerpt);
                     return Ok(());
                 }
             }
         }
     }
 
-    fn item(&mut self, item: &Item, decoder: &EnvelopeDecoder) {
-        match item {
-            Item::Control(control) => self.report.control = Some(control_report(control, decoder)),
-            Item::PartStart(head) => {
-                self.report.parts.push(part_report(head, &mut self.pointer_room));
-                self.digest = self.digests.then(Sha256::new);
-            }
-            Item::Data(data) => {
-                if let Some(digest) = &mut self.digest {
-                    digest.update(data);
-                }
-                if let Some(part) = self.report.parts.last_mut() {
-                    part.size += data.len() as u64;
-                }
-            }
-            Item::PartEnd { .. } => {
-                if let Some(part) = self.report.parts.last_mut() {
-                    part.sha256 = self.digest.take().map(|digest| hex::encode(digest.finalize()));
-                }
-            }
-            _ => {}
-        }
-    }
-
     /// The message was complete, but not the body that the HTTP message declares.
-    fn cut_short(&self, at: u64) -> Fault {
-        let message = format!("input ends before the HTTP body does (byte {at})");
-        Fault {
-            location: Some(Place::Byte(at)),
-            excerpt: self.window.around(at),
-            ..Fault::new("truncated", "truncated", message, "save the whole HTTP message")
-        }
+    fn cut_short(&mut self, at: u64) {
+        let fault = InputFault {
+            code: "truncated",
+            category: "truncated",
+            message: format!("input ends before the HTTP body does (byte {at})"),
+            location: Some(Location::Byte(at)),
+            part: None,
+            hint: "save the whole HTTP message",
+        };
+        let excerpt = self.window.around(at);
+        self.report.refuse(Fault::Input(fault), excerpt);
     }
 
     /// Nothing is passed over in silence.
@@ -283,49 +228,15 @@ impl<'a> Run<'a> {
         }
         Ok(())
     }
-}
 
-fn excerpt_of_content_type(value: &[u8], error: &DecodeError) -> Option<[String; 2]> {
-    let Location::ContentType(at) = error.location() else { return None };
-    let mut window = Window::new(value.len());
-    window.push(Bytes::copy_from_slice(value));
-    window.around(*at as u64)
-}
-
-/// How many Content-Type fields there are is the carrier's matter, and this is the carrier
-/// (ACP-CT-2).
-fn content_type_fields(message: &str, hint: &'static str) -> Fault {
-    Fault::new("content_type_invalid", "rule", message.to_owned(), hint)
-}
-
-fn control_report(control: &Control, decoder: &EnvelopeDecoder) -> ControlReport {
-    ControlReport {
-        name: decoder.control_name().map(ToString::to_string),
-        size: control.raw().len(),
-        sha256: hex::encode(Sha256::digest(control.raw())),
-        references: control.reference_count(),
-        path: None,
-    }
-}
-
-fn part_report(head: &ContentHead, pointer_room: &mut usize) -> PartReport {
-    let fits = |pointer: &String| match pointer_room.checked_sub(pointer.len()) {
-        Some(left) => {
-            *pointer_room = left;
-            true
-        }
-        None => false,
-    };
-    PartReport {
-        index: head.index(),
-        name: head.name().to_string(),
-        content_type: head.media_type().to_string(),
-        filename: head.filename().map(Into::into),
-        size: 0,
-        sha256: None,
-        referenced_by: head.referenced_by().take(MAX_POINTERS).take_while(fits).collect(),
-        references: head.referenced_by().len(),
-        path: None,
+    fn excerpt_of_content_type(&self, location: &Location) -> Option<[String; 2]> {
+        let (Some(value), Location::ContentType(at)) = (self.body.content_types.first(), location)
+        else {
+            return None;
+        };
+        let mut window = Window::new(value.len());
+        window.push(Bytes::copy_from_slice(value));
+        window.around(*at as u64)
     }
 }
 

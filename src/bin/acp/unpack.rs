@@ -68,8 +68,8 @@ fn text(report: &Report, directory: &Path) -> String {
         return text;
     }
     let directory = run::printable(&directory.to_string_lossy());
-    let files = report.parts.len() + 2;
-    for part in &report.parts {
+    let files = report.message.parts.len() + 2;
+    for part in &report.message.parts {
         let path = part.path.as_deref().unwrap_or_default();
         if path != part.name {
             text.push_str(&format!(
@@ -154,14 +154,14 @@ impl Sink for Staging {
         match item {
             Item::Control(control) => {
                 fs::write(self.files.join(CONTROL), control.text())?;
-                if let Some(control) = &mut report.control {
+                if let Some(control) = &mut report.message.control {
                     control.path = Some(CONTROL.to_owned());
                 }
             }
             Item::PartStart(head) => {
                 let file_name = self.file_name(head.name().as_str(), head.index());
                 self.current = Some(File::create_new(self.files.join(&file_name))?);
-                if let Some(part) = report.parts.last_mut() {
+                if let Some(part) = report.message.parts.last_mut() {
                     part.path = Some(file_name);
                 }
             }

@@ -149,25 +149,44 @@ pub fn decode_with(
 ) -> Result<Envelope, DecodeError> {
     let mut body = body.into();
     let mut decoder = EnvelopeDecoder::new(content_type, config)?;
-    let mut control = None;
-    let mut parts: Vec<Part> = Vec::new();
-    let mut pieces = Pieces::default();
+    let mut items = Collected::default();
     loop {
         match decoder.next_item(&mut body)? {
-            Status::Item(Item::Control(document)) => control = Some(document),
-            Status::Item(Item::PartStart(head)) => parts.push(Part { head, body: Bytes::new() }),
-            Status::Item(Item::Data(data)) => pieces.append(data),
-            Status::Item(Item::PartEnd { .. }) => {
-                if let Some(part) = parts.last_mut() {
-                    part.body = pieces.take();
-                }
-            }
+            Status::Item(item) => items.take(item),
             Status::NeedInput => decoder.finish(),
-            Status::End => break,
+            Status::End => return items.into_envelope(decoder),
         }
     }
-    let (control_name, warnings) = decoder.into_findings();
-    // A message that ends without an error has had its control document.
-    let control = control.ok_or_else(DecodeError::control_missing_at_end)?;
-    Ok(Envelope { control, control_name, parts, warnings })
+}
+
+/// The items of a message that is to become an [`Envelope`].
+#[derive(Debug, Default)]
+pub(crate) struct Collected {
+    control: Option<Control>,
+    parts: Vec<Part>,
+    /// The body of the part that has started last.
+    body: Pieces,
+}
+
+impl Collected {
+    pub(crate) fn take(&mut self, item: Item) {
+        match item {
+            Item::Control(control) => self.control = Some(control),
+            Item::PartStart(head) => self.parts.push(Part { head, body: Bytes::new() }),
+            Item::Data(data) => self.body.append(data),
+            Item::PartEnd { .. } => {
+                if let Some(part) = self.parts.last_mut() {
+                    part.body = self.body.take();
+                }
+            }
+        }
+    }
+
+    /// The envelope, once `decoder` has come to the message's end.
+    pub(crate) fn into_envelope(self, decoder: EnvelopeDecoder) -> Result<Envelope, DecodeError> {
+        let (control_name, warnings) = decoder.into_findings();
+        // A message that ends without an error has had its control document.
+        let control = self.control.ok_or_else(DecodeError::control_missing_at_end)?;
+        Ok(Envelope { control, control_name, parts: self.parts, warnings })
+    }
 }

@@ -39,7 +39,12 @@
 //!
 //! # Features
 //!
-//! The default is the library alone. `cli` adds the command `acp`; it changes nothing here.
+//! The default is the library alone, without I/O. The others add to it and change nothing:
+//!
+//! | feature | adds |
+//! |---|---|
+//! | `stream` | module `stream`: messages as they arrive, in async code |
+//! | `cli` | the command `acp` |
 #![cfg_attr(
     not(test),
     warn(
@@ -57,6 +62,8 @@ pub mod encode;
 pub mod envelope;
 pub mod error;
 pub mod parser;
+#[cfg(feature = "stream")]
+pub mod stream;
 pub mod syntax;
 
 mod limits;

@@ -115,7 +115,7 @@ impl DecodeError {
         }
     }
 
-    pub(super) fn control_missing_at_end() -> Self {
+    pub(crate) fn control_missing_at_end() -> Self {
         Self::new(EnvelopeErrorKind::ControlMissing, Location::Byte(0), None)
     }
 

@@ -44,6 +44,7 @@
 //! | feature | adds |
 //! |---|---|
 //! | `stream` | module `stream`: messages as they arrive, in async code |
+//! | `codec` | module `codec`: for `Framed` of tokio-util |
 //! | `cli` | the command `acp` |
 #![cfg_attr(
     not(test),
@@ -57,6 +58,8 @@
     )
 )]
 
+#[cfg(feature = "codec")]
+pub mod codec;
 pub mod control;
 pub mod encode;
 pub mod envelope;

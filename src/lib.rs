@@ -45,6 +45,7 @@
 //! |---|---|
 //! | `stream` | module `stream`: messages as they arrive, in async code |
 //! | `codec` | module `codec`: for `Framed` of tokio-util |
+//! | `spool` | module `spool`: parts in memory or in temporary files until the message is valid |
 //! | `cli` | the command `acp` |
 #![cfg_attr(
     not(test),
@@ -65,6 +66,8 @@ pub mod encode;
 pub mod envelope;
 pub mod error;
 pub mod parser;
+#[cfg(feature = "spool")]
+pub mod spool;
 #[cfg(feature = "stream")]
 pub mod stream;
 pub mod syntax;

@@ -221,7 +221,7 @@ impl EnvelopeDecoder {
         self.shared.control_name.as_ref()
     }
 
-    pub(super) fn into_findings(self) -> (Option<PartName>, Vec<Warning>) {
+    pub(crate) fn into_findings(self) -> (Option<PartName>, Vec<Warning>) {
         (self.shared.control_name, self.shared.warnings)
     }
 

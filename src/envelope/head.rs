@@ -21,6 +21,17 @@ pub struct ContentHead {
 }
 
 impl ContentHead {
+    /// The same, without the buffer that the headers came in: to be kept when that buffer is large.
+    #[cfg(feature = "spool")]
+    pub(crate) fn detached(&self) -> Self {
+        Self {
+            head: self.head.detached(),
+            name: self.name.clone(),
+            media_type: self.media_type.detached(),
+            references: self.references.clone(),
+        }
+    }
+
     /// Position in the message, counted from 0; the control part is 0.
     #[must_use]
     pub const fn index(&self) -> usize {

@@ -31,6 +31,12 @@ impl PartHead {
         Self { index, offset, block }
     }
 
+    /// The same, in a buffer of its own.
+    #[cfg(feature = "spool")]
+    pub(crate) fn detached(&self) -> Self {
+        Self { block: Bytes::copy_from_slice(&self.block), ..*self }
+    }
+
     /// Position of the part in the message, counted from 0.
     #[must_use]
     pub const fn index(&self) -> usize {

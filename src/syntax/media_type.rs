@@ -55,6 +55,12 @@ impl MediaType {
         Self { field: Bytes::from_static(b"text/plain"), slash: 4, essence_end: 10 }
     }
 
+    /// The same, in a buffer of its own.
+    #[cfg(feature = "spool")]
+    pub(crate) fn detached(&self) -> Self {
+        Self { field: Bytes::copy_from_slice(&self.field), ..*self }
+    }
+
     /// The field value as sent. Quoted parameter values may hold bytes that are not UTF-8.
     #[must_use]
     pub const fn as_bytes(&self) -> &Bytes {

@@ -46,6 +46,7 @@
 //! | `stream` | module `stream`: messages as they arrive, in async code |
 //! | `codec` | module `codec`: for `Framed` of tokio-util |
 //! | `spool` | module `spool`: parts in memory or in temporary files until the message is valid |
+//! | `http` | module `http`: headers, bodies, problem documents, validating pass-through |
 //! | `cli` | the command `acp` |
 #![cfg_attr(
     not(test),
@@ -65,6 +66,8 @@ pub mod control;
 pub mod encode;
 pub mod envelope;
 pub mod error;
+#[cfg(feature = "http")]
+pub mod http;
 pub mod parser;
 #[cfg(feature = "spool")]
 pub mod spool;

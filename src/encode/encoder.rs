@@ -226,15 +226,16 @@ impl EnvelopeEncoder {
     }
 
     fn next_in_memory(&mut self) -> Result<Status<Bytes>, EncodeError> {
-        let status = self.next_segment(&mut Bytes::new())?;
-        match (&status, &self.awaited) {
-            (Status::NeedInput, Some(awaited)) => Err(EncodeError::new(
-                EncodeErrorKind::ContentMissing,
-                None,
-                Some(awaited.part.clone()),
-            )),
-            _ => Ok(status),
+        match self.next_segment(&mut Bytes::new())? {
+            Status::NeedInput => Err(self.content_missing()),
+            status => Ok(status),
         }
+    }
+
+    /// There is no content for the part that is awaited.
+    pub(crate) fn content_missing(&self) -> EncodeError {
+        let part = self.awaited.as_ref().map(|awaited| awaited.part.clone());
+        EncodeError::new(EncodeErrorKind::ContentMissing, None, part)
     }
 
     fn advance(&mut self, content: &mut impl Input) -> Result<Status<Bytes>, EncodeError> {

@@ -47,6 +47,7 @@
 //! | `codec` | module `codec`: for `Framed` of tokio-util |
 //! | `spool` | module `spool`: parts in memory or in temporary files until the message is valid |
 //! | `http` | module `http`: headers, bodies, problem documents, validating pass-through |
+//! | `axum` | module `axum`: extractors and responses |
 //! | `cli` | the command `acp` |
 #![cfg_attr(
     not(test),
@@ -60,6 +61,8 @@
     )
 )]
 
+#[cfg(feature = "axum")]
+pub mod axum;
 #[cfg(feature = "codec")]
 pub mod codec;
 pub mod control;
@@ -95,6 +98,6 @@ pub use crate::{
 };
 
 /// The examples of the README.
-#[cfg(doctest)]
+#[cfg(all(doctest, feature = "axum"))]
 #[doc = include_str!("../README.md")]
 pub struct Readme;

@@ -2,7 +2,10 @@
 
 use acp_envelope::{Config, Limits, WarningCode};
 use bytesize::ByteSize;
-use clap::{Args, builder::PossibleValue};
+use clap::{
+    Args,
+    builder::{BoolishValueParser, PossibleValue},
+};
 
 /// Files to read and how to read them.
 #[derive(Debug, Args)]
@@ -39,55 +42,55 @@ pub(crate) struct Reading {
 #[command(next_help_heading = "Rules")]
 pub(crate) struct Rules {
     /// Refuse every message that would draw a warning
-    #[arg(long)]
+    #[arg(long, env = "ACP_STRICT", value_parser = BoolishValueParser::new())]
     strict: bool,
 
     /// Refuse messages that would draw this warning
-    #[arg(long, value_name = "WARNING")]
+    #[arg(long, value_name = "WARNING", env = "ACP_REFUSE", value_delimiter = ',')]
     refuse: Vec<Refused>,
 
     /// Let a member name be given twice in one object; the last value counts
-    #[arg(long)]
+    #[arg(long, env = "ACP_ALLOW_DUPLICATE_MEMBERS", value_parser = BoolishValueParser::new())]
     allow_duplicate_members: bool,
 
     /// Let content parts be application/json
-    #[arg(long)]
+    #[arg(long, env = "ACP_ALLOW_JSON_CONTENT", value_parser = BoolishValueParser::new())]
     allow_json_content: bool,
 
     /// Content parts in a message [default: 64]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", env = "ACP_MAX_PARTS")]
     max_parts: Option<usize>,
 
     /// Body of one content part, such as 6GiB [default: 100MiB]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", env = "ACP_MAX_PART_SIZE")]
     max_part_size: Option<ByteSize>,
 
     /// Whole message, framing included [default: 500MiB]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", env = "ACP_MAX_MESSAGE_SIZE")]
     max_message_size: Option<ByteSize>,
 
     /// Characters of the boundary [default: 70]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", env = "ACP_MAX_BOUNDARY")]
     max_boundary: Option<usize>,
 
     /// Control document in the multipart form [default: 1MiB]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", env = "ACP_MAX_CONTROL_SIZE")]
     max_control_size: Option<ByteSize>,
 
     /// Body in the JSON form [default: 1MiB]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", env = "ACP_MAX_JSON_SIZE")]
     max_json_size: Option<ByteSize>,
 
     /// Header block of one part [default: 8KiB]
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", env = "ACP_MAX_HEADER_SIZE")]
     max_header_size: Option<ByteSize>,
 
     /// Header fields of one part [default: 16]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", env = "ACP_MAX_HEADERS")]
     max_headers: Option<usize>,
 
     /// Arrays and objects open at once in the control document, 512 at most [default: 128]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", env = "ACP_MAX_JSON_DEPTH")]
     max_json_depth: Option<usize>,
 }
 

@@ -10,6 +10,7 @@ mod output;
 mod pack;
 mod report;
 mod run;
+mod serve;
 mod summary;
 mod unpack;
 
@@ -42,6 +43,8 @@ enum Command {
     Pack(pack::Pack),
     /// Write a message's control document and parts to files
     Unpack(unpack::Unpack),
+    /// Take messages over HTTP, and answer what is in them or forward them
+    Serve(Box<serve::Serve>),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Command::Inspect(messages) => inspect::run(&messages),
         Command::Pack(pack) => pack::run(&pack),
         Command::Unpack(unpack) => unpack::run(&unpack),
+        Command::Serve(serve) => serve::run(&serve),
         Command::Completions { shell } => completions(shell),
         Command::Man { subcommand } => man(subcommand.as_deref()),
     };

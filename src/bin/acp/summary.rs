@@ -2,6 +2,7 @@
 
 use acp_envelope::{ContentHead, Control, EnvelopeDecoder, Item, Warning};
 use serde::Serialize;
+use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
 /// The most JSON Pointers that are listed for one part.
@@ -27,6 +28,9 @@ pub(crate) struct ControlSummary {
     pub(crate) size: usize,
     pub(crate) sha256: String,
     pub(crate) references: usize,
+    /// The document itself, where it is asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) document: Option<Box<RawValue>>,
     /// The file it was written to, where it was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) path: Option<String>,
@@ -131,6 +135,7 @@ fn control_summary(control: &Control, decoder: &EnvelopeDecoder) -> ControlSumma
         size: control.raw().len(),
         sha256: hex::encode(Sha256::digest(control.raw())),
         references: control.reference_count(),
+        document: None,
         path: None,
     }
 }

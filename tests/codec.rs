@@ -85,6 +85,18 @@ fn text(frame: &Frame) -> String {
     }
 }
 
+/// The frames that need no more input, as far as the message's end.
+fn available(codec: &mut EnvelopeCodec, src: &mut BytesMut) -> Vec<String> {
+    let mut frames = Vec::new();
+    while let Some(frame) = codec.decode(src).unwrap() {
+        frames.push(text(&frame));
+        if matches!(frame, Frame::End) {
+            break;
+        }
+    }
+    frames
+}
+
 /// The frames of one message, as far as its end.
 async fn frames<R>(framed: &mut FramedRead<R, EnvelopeCodec>) -> Result<Vec<String>, CodecError>
 where
@@ -169,9 +181,8 @@ fn items_come_as_soon_as_they_are_certain() {
     let (mut src, mut seen) = (BytesMut::new(), Vec::new());
     for (i, byte) in body.bytes().enumerate() {
         src.extend_from_slice(&[byte]);
-        while let Some(frame) = codec.decode(&mut src).unwrap() {
-            seen.push((text(&frame), i + 1));
-        }
+        let frames = available(&mut codec, &mut src);
+        seen.extend(frames.into_iter().map(|frame| (frame, i + 1)));
         assert!(src.is_empty(), "what is there is taken");
         assert_eq!(codec.decoder().unwrap().offset(), i as u64 + 1);
     }
@@ -188,6 +199,28 @@ fn items_come_as_soon_as_they_are_certain() {
     assert_eq!(seen, expected);
     assert!(matches!(codec.decode_eof(&mut src).unwrap(), Some(Frame::End)));
     assert!(codec.decode_eof(&mut src).unwrap().is_none());
+}
+
+/// As who has no more input asks at once.
+#[test]
+fn the_end_of_input_can_come_with_the_last_of_it() {
+    let body = message_of(&[("p", "one")]);
+    for codec in [
+        EnvelopeCodec::new(decoder(MULTIPART)),
+        EnvelopeCodec::with_length(decoder(MULTIPART), body.len() as u64).unwrap(),
+    ] {
+        let (mut codec, mut src) = (codec, BytesMut::from(body.as_str()));
+        let mut seen = Vec::new();
+        while let Some(frame) = codec.decode_eof(&mut src).unwrap() {
+            assert!(seen.len() < 6, "a message has an end");
+            seen.push(text(&frame));
+        }
+        assert_eq!(seen, ["control [{\"$ref\":\"p\"}]", "start p", "data one", "end 3", "over"]);
+    }
+    let mut codec = EnvelopeCodec::new(decoder(JSON));
+    let mut src = BytesMut::from("[1]");
+    let frame = codec.decode_eof(&mut src).unwrap().unwrap();
+    assert_eq!(text(&frame), "control [1]");
 }
 
 #[test]
@@ -574,19 +607,15 @@ fn encoding_leaves_the_message_that_arrives_alone() {
     let body = message_of(&[("p", "one")]);
     let (first, second) = body.split_at(body.len() / 2);
     let mut codec = EnvelopeCodec::with_length(decoder(MULTIPART), body.len() as u64).unwrap();
-    let (mut src, mut seen) = (BytesMut::from(first), Vec::new());
-    while let Some(frame) = codec.decode(&mut src).unwrap() {
-        seen.push(text(&frame));
-    }
+    let mut src = BytesMut::from(first);
+    let mut seen = available(&mut codec, &mut src);
     let answer = EnvelopeBuilder::new().json_without_parts(true);
     let answer = answer.build(&Control::from_text("[1]").unwrap()).unwrap();
     let mut written = BytesMut::new();
     codec.encode(answer, &mut written).unwrap();
     assert_eq!(written, "[1]");
     src.extend_from_slice(second.as_bytes());
-    while let Some(frame) = codec.decode(&mut src).unwrap() {
-        seen.push(text(&frame));
-    }
+    seen.extend(available(&mut codec, &mut src));
     let expected = ["control [{\"$ref\":\"p\"}]", "start p", "data one", "end 3", "over"];
     assert_eq!(without_cuts(seen), expected);
 }

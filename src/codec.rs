@@ -44,6 +44,8 @@ struct Armed {
     decoder: EnvelopeDecoder,
     /// Bytes of the body that have not come, where their number is known.
     left: Option<u64>,
+    /// The message has come to its end.
+    over: bool,
 }
 
 /// What a message that arrives consists of.
@@ -60,7 +62,7 @@ impl EnvelopeCodec {
     /// A codec for a message that ends where the input does.
     #[must_use]
     pub const fn new(decoder: EnvelopeDecoder) -> Self {
-        Self { armed: Some(Armed { decoder, left: None }) }
+        Self { armed: Some(Armed { decoder, left: None, over: false }) }
     }
 
     /// A codec for a message whose body has that many bytes.
@@ -70,7 +72,7 @@ impl EnvelopeCodec {
     /// Those of [`EnvelopeDecoder::declare_length`].
     pub fn with_length(mut decoder: EnvelopeDecoder, bytes: u64) -> Result<Self, DecodeError> {
         decoder.declare_length(bytes)?;
-        Ok(Self { armed: Some(Armed { decoder, left: Some(bytes) }) })
+        Ok(Self { armed: Some(Armed { decoder, left: Some(bytes), over: false }) })
     }
 
     /// A codec that encodes only, until another takes its place. As [`Default`].
@@ -79,21 +81,21 @@ impl EnvelopeCodec {
         Self { armed: None }
     }
 
-    /// The decoder of the message that is being decoded: warnings so far, offset.
+    /// The decoder of the message that is being decoded, or was decoded last: warnings, offset.
     #[must_use]
     pub fn decoder(&self) -> Option<&EnvelopeDecoder> {
         self.armed.as_ref().map(|armed| &armed.decoder)
     }
 
     fn next(&mut self, src: &mut BytesMut, eof: bool) -> Result<Option<Frame>, CodecError> {
-        let Some(armed) = &mut self.armed else {
+        let Some(armed) = self.armed.as_mut().filter(|armed| !armed.over) else {
             return if src.is_empty() { Ok(None) } else { Err(CodecError::Idle) };
         };
         match armed.next(src, eof)? {
             Status::Item(item) => Ok(Some(Frame::Item(item))),
             Status::NeedInput => Ok(None),
             Status::End => {
-                self.armed = None;
+                armed.over = true;
                 Ok(Some(Frame::End))
             }
         }

@@ -1,5 +1,5 @@
-//! Messages as they arrive in async code: the same outcome as without it (ACP-FRM-7), one chunk held
-//! at most, nothing lost when a future is dropped or the body fails.
+//! Messages as they arrive in async code: the same outcome as without it (ACP-FRM-7), one chunk
+//! held at most, nothing lost when a future is dropped or the body fails.
 #![cfg(feature = "stream")]
 
 mod adapter;
@@ -421,7 +421,6 @@ fn read_impatiently(message: &mut Reader) -> Result<(String, Vec<Part>), StreamE
 }
 
 /// As [`read`], and goes on after each failure of the body; how many there were.
-#[expect(clippy::type_complexity, reason = "a pair of an outcome and a number")]
 fn read_through_failures(
     message: &mut Reader<Body<&'static str>>,
 ) -> (Result<(String, Vec<Part>), Finding>, usize) {

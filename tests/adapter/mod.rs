@@ -1,5 +1,5 @@
-//! What the tests of the async adapters share: bodies that count and hesitate, futures that are polled
-//! by hand, and messages put together from what an adapter gives.
+//! What the tests of the async adapters share: bodies that count and hesitate, futures that are
+//! polled by hand, and messages put together from what an adapter gives.
 
 #![allow(
     dead_code,
@@ -38,8 +38,8 @@ pub struct Counts {
     pub ended: bool,
 }
 
-/// A body of chunks and failures. It counts what it hands out, and must not be asked again after its
-/// end.
+/// A body of chunks and failures. It counts what it hands out, and must not be asked again after
+/// its end.
 #[derive(Debug)]
 pub struct Body<E = Infallible> {
     chunks: VecDeque<Result<Bytes, E>>,

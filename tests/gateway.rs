@@ -182,6 +182,19 @@ async fn a_client_that_is_refused_early_and_sends_on_gets_its_answer() {
 }
 
 #[tokio::test]
+async fn what_follows_a_refused_head_is_not_taken_for_a_request() {
+    let gateway = Gateway::start(&[]);
+    let inside = "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n".repeat(5000);
+    let mut stream = connect(&gateway).await;
+    let head = head_with_length("text/plain", inside.len());
+    stream.write_all(&[head.as_bytes(), inside.as_bytes()].concat()).await.unwrap();
+    stream.write_all(head_with_length("image/png", 0).as_bytes()).await.unwrap();
+    for _ in 0..2 {
+        assert_eq!(answer(&mut stream).await.0, 415);
+    }
+}
+
+#[tokio::test]
 async fn reqwest_is_answered_for_its_right_and_its_easiest_call_acp_ctl_1() {
     use reqwest::multipart::{Form, Part};
 

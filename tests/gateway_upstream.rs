@@ -28,15 +28,19 @@ const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 /// An agent that keeps what it reads.
 struct Agent {
     address: SocketAddr,
-    /// What has come on each connection, and whether it was closed.
-    connections: Arc<Mutex<Vec<(Vec<u8>, bool)>>>,
+    connections: Arc<Mutex<Vec<Connection>>>,
 }
+
+/// What has come on a connection, and whether it was closed.
+type Connection = (Vec<u8>, bool);
 
 /// What an agent does on a connection.
 #[derive(Clone, Copy)]
 enum Does {
     /// Answers this, when the request is there.
     Answer(&'static [u8]),
+    /// The same, and closes.
+    AnswerAndClose(&'static [u8]),
     /// Answers this, when the head is there, and reads on.
     AnswerEarly(&'static [u8]),
     /// Closes when this much is there.
@@ -111,14 +115,19 @@ async fn converse(mut stream: TcpStream, does: Does, mut keep: impl FnMut(&[u8])
                 read.clear();
                 answer
             }
-            Does::AnswerEarly(answer) if !answered && body_of(&read).is_some() => answer,
+            Does::AnswerAndClose(answer) if is_whole(&read) => {
+                return drop(stream.write_all(answer).await);
+            }
+            Does::AnswerEarly(answer) if !answered && body_of(&read).is_some() => {
+                answered = true;
+                answer
+            }
             Does::DieAfter(bytes) if read.len() >= bytes => return,
             Does::StopAfter(bytes) if read.len() >= bytes => {
                 return sleep(Duration::from_secs(3600)).await;
             }
             _ => continue,
         };
-        answered = true;
         if stream.write_all(answer).await.is_err() {
             return;
         }
@@ -316,6 +325,19 @@ async fn an_answer_that_streams_is_handed_on_as_it_comes() {
     while !read.ends_with(b"data: 1\n\n\r\n") {
         assert!(within(stream.read_buf(&mut read)).await.unwrap() > 0, "{}", read.escape_ascii());
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_breaks_off_is_not_whole_for_the_client() {
+    let said = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf";
+    let agent = Agent::that(Does::AnswerAndClose(said)).await;
+    let gateway = agent.gateway(&[]);
+    let mut stream = begin(&gateway, Framing::Length, message(b"").len()).await;
+    stream.write_all(&message(b"")).await.unwrap();
+    let mut read = Vec::new();
+    drop(within(stream.read_to_end(&mut read)).await);
+    let (head, rest) = body_of(&read).unwrap();
+    assert_eq!((field(&head, "content-length"), rest), (Some("9"), &b"half"[..]));
 }
 
 /// A message that is invalid in its last bytes, with what is wrong.
@@ -528,8 +550,13 @@ async fn an_upstream_that_answers_early_is_heard() {
         send(&mut stream, framing, &body[..MIB]).await;
         let (status, _, said) = answer(&mut stream).await;
         assert_eq!((status, &said[..]), (413, &b"no\n"[..]));
-        drop(stream);
         gateway.is_idle().await;
         assert_eq!(gateway.verdict(1), ("undecided".into(), String::new(), Some(413)));
+        // The rest is still judged and forwarded, and the connection is there for the next message.
+        send(&mut stream, framing, &body[MIB..]).await;
+        end(&mut stream, framing).await;
+        agent.sees(|received, _| is_whole(received)).await;
+        stream.write_all(head_with_length("text/plain", 0).as_bytes()).await.unwrap();
+        assert_eq!(answer(&mut stream).await.0, 415);
     }
 }

@@ -131,7 +131,9 @@ impl<B: Body + Unpin> Stream for BodyChunks<B> {
     type Item = Result<Bytes, B::Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        loop {
+        // One that says that it is at its end may say nothing more: hyper's, when its request was
+        // answered before.
+        while !self.0.is_end_stream() {
             let Some(frame) = ready!(Pin::new(&mut self.0).poll_frame(cx)?) else {
                 return Poll::Ready(None);
             };
@@ -139,6 +141,7 @@ impl<B: Body + Unpin> Stream for BodyChunks<B> {
                 return Poll::Ready(Some(Ok(data.copy_to_bytes(data.remaining()))));
             }
         }
+        Poll::Ready(None)
     }
 }
 

@@ -167,7 +167,7 @@ impl SpoolWriter {
         Self { directory, memory: BytesMut::new(), max_memory, file, start: None }
     }
 
-    /// Appends bytes.
+    /// Appends bytes. Not cancel-safe: when its future is dropped, the writer is good for nothing more.
     ///
     /// # Errors
     ///

@@ -236,7 +236,8 @@ where
     }
 
     /// What is left of the body, in one piece. It is as long as the sender likes, up to
-    /// [`Limits::max_part_bytes`](crate::Limits::max_part_bytes).
+    /// [`Limits::max_part_bytes`](crate::Limits::max_part_bytes). Unlike [`chunk`](Self::chunk) it is
+    /// not cancel-safe: what was read is lost when its future is dropped.
     ///
     /// # Errors
     ///

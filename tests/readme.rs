@@ -70,6 +70,23 @@ fn codes_of_the_encoder_are_those_of_the_code() {
 }
 
 #[test]
+fn codes_of_the_gateway_are_those_of_the_code() {
+    let sources =
+        ["src/bin/acp/serve", "src/http", "src/stream.rs"].map(|path| match fs::read_dir(path) {
+            Err(_) => fs::read_to_string(path).unwrap(),
+            Ok(files) => {
+                files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect()
+            }
+        });
+    let shown = table("Run the gateway");
+    assert!(shown.len() > 9, "{shown:?}");
+    for row in shown {
+        let code = format!("\"{}\"", row[0]);
+        assert!(sources.iter().any(|source| source.contains(&code)), "no code {code}");
+    }
+}
+
+#[test]
 fn rust_version_is_that_of_the_manifest() {
     let manifest = fs::read_to_string("Cargo.toml").unwrap();
     let version = manifest.split("rust-version = \"").nth(1).unwrap().split('"').next().unwrap();

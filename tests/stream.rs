@@ -219,17 +219,20 @@ proptest! {
         }
     }
 
-    /// At any time, all bytes that were taken from the body but the last chunk were handed on.
+    /// At any time, all bytes that were taken from the body but the last chunk were handed on. What
+    /// could have been a delimiter is content only with the chunk after it, and then comes first:
+    /// of that, a small buffer may leave a rest.
     #[test]
     fn the_body_is_never_more_than_a_chunk_ahead(message in message(), seed: u64) {
+        const LONGEST_DELIMITER: u64 = 4 + 22;
         let body = Bytes::from(message.body.clone());
         let Ok(decoder) = new_decoder(&message.content_type, Config::new()) else { return Ok(()) };
         let source = Body::new(random_cuts(&body, seed));
         let counts = source.counts();
-        let check = |at: u64| {
+        let check = |at: u64, rest: u64| {
             let counts = counts();
             let ahead = counts.bytes as u64 - at;
-            prop_assert!(ahead <= counts.last as u64, "{} bytes ahead: {:?}", ahead, counts);
+            prop_assert!(ahead <= counts.last as u64 + rest, "{} bytes ahead: {:?}", ahead, counts);
             Ok(())
         };
         let mut reader = EnvelopeStream::new(source, decoder);
@@ -238,22 +241,23 @@ proptest! {
         if ready(reader.control()).is_err() {
             return Ok(());
         }
-        check(reader.decoder().offset())?;
+        check(reader.decoder().offset(), 0)?;
         while let Ok(Some(mut part)) = ready(reader.next_part()) {
             let mut at = part.head().body_offset();
-            check(at)?;
+            check(at, 0)?;
             loop {
-                let read = if random.below(2) == 0 {
-                    ready(part.chunk()).ok().flatten().map_or(0, |chunk| chunk.len())
+                let mut buffer = vec![0; 1 + random.below(8)];
+                let (read, is_full) = if random.below(2) == 0 {
+                    (ready(part.chunk()).ok().flatten().map_or(0, |chunk| chunk.len()), false)
                 } else {
-                    let mut buffer = vec![0; 1 + random.below(8)];
-                    ready(part.read(&mut buffer)).unwrap_or(0)
+                    let read = ready(part.read(&mut buffer)).unwrap_or(0);
+                    (read, read == buffer.len())
                 };
                 if read == 0 {
                     break;
                 }
                 at += read as u64;
-                check(at)?;
+                check(at, if is_full { LONGEST_DELIMITER } else { 0 })?;
             }
         }
     }

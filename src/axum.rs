@@ -7,7 +7,7 @@
 //! | [`EnvelopeStream`] | the message as it arrives |
 //!
 //! A message that is refused is answered with a [`Problem`]; handlers that read a stream turn its error
-//! into one. A handler may answer with an [`EnvelopeBody`].
+//! into one with `?`. A handler may answer with an [`EnvelopeBody`].
 //!
 //! # Limits
 //!
@@ -25,7 +25,7 @@
 //!
 //! /// Sends back what it has got.
 //! async fn echo(envelope: Envelope) -> Result<EnvelopeBody, Problem> {
-//!     let encoder = EnvelopeBuilder::new().build_from(&envelope).map_err(|error| Problem::from(&error))?;
+//!     let encoder = EnvelopeBuilder::new().build_from(&envelope)?;
 //!     Ok(EnvelopeBody::new(encoder))
 //! }
 //!
@@ -54,14 +54,14 @@ use crate::{
     stream::{self, EnvelopeStream},
 };
 
-/// The message as it arrives. Its errors are turned into a [`Problem`] by the handler.
+/// The message as it arrives. The handler turns its errors into a [`Problem`], with `?`.
 impl<S: Sync> FromRequest<S> for EnvelopeStream<BodyChunks<Body>> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         let config = setting(request.extensions());
         let (head, body) = request.into_parts();
-        receive(&head.headers, body, config).map_err(|error| Problem::from(&error))
+        Ok(receive(&head.headers, body, config)?)
     }
 }
 
@@ -71,7 +71,7 @@ impl<S: Sync> FromRequest<S> for Envelope {
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         let (body, decoder) = open(request)?;
-        stream::decode(body, decoder).await.map_err(|error| Problem::from(&error))
+        Ok(stream::decode(body, decoder).await?)
     }
 }
 
@@ -82,13 +82,13 @@ impl<S: Sync> FromRequest<S> for SpooledEnvelope {
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
         let spool: Spool = setting(request.extensions());
         let (body, decoder) = open(request)?;
-        spool.receive(body, decoder).await.map_err(|error| Problem::from(&error))
+        Ok(spool.receive(body, decoder).await?)
     }
 }
 
 fn open(request: Request) -> Result<(BodyChunks<Body>, EnvelopeDecoder), Problem> {
     let config = setting(request.extensions());
-    let decoder = decoder(request.headers(), config).map_err(|error| Problem::from(&error))?;
+    let decoder = decoder(request.headers(), config)?;
     Ok((BodyChunks::new(request.into_body()), decoder))
 }
 

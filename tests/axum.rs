@@ -53,14 +53,13 @@ async fn streamed(message: Message) -> Result<String, Problem> {
 
 async fn from_state(State(config): State<Config>, request: Request) -> Result<String, Problem> {
     let (head, body) = request.into_parts();
-    count(receive(&head.headers, body, config).map_err(|error| Problem::from(&error))?).await
+    count(receive(&head.headers, body, config)?).await
 }
 
 async fn count(mut message: Message) -> Result<String, Problem> {
-    let refuse = |error| Problem::from(&error);
     let mut bytes = 0;
-    while let Some(mut part) = message.next_part().await.map_err(refuse)? {
-        while let Some(chunk) = part.chunk().await.map_err(refuse)? {
+    while let Some(mut part) = message.next_part().await? {
+        while let Some(chunk) = part.chunk().await? {
             bytes += chunk.len();
         }
     }
@@ -68,8 +67,7 @@ async fn count(mut message: Message) -> Result<String, Problem> {
 }
 
 async fn echo(envelope: Envelope) -> Result<impl IntoResponse, Problem> {
-    let encoder = EnvelopeBuilder::new().build_from(&envelope);
-    Ok(EnvelopeBody::new(encoder.map_err(|error| Problem::from(&error))?))
+    Ok(EnvelopeBody::new(EnvelopeBuilder::new().build_from(&envelope)?))
 }
 
 async fn raw(request: Request) -> Result<String, StatusCode> {

@@ -10,7 +10,9 @@ use bytes::Bytes;
 use http_body_util::LengthLimitError;
 use serde::Serialize;
 
-use super::{BodyError, HeaderError};
+use super::HeaderError;
+#[cfg(feature = "spool")]
+use crate::spool::SpoolError;
 use crate::{
     Category, DecodeError, DecodeErrorKind, EncodeError, Location, PartId, stream::StreamError,
     syntax::ContentTypeErrorKind,
@@ -171,9 +173,15 @@ impl From<&DecodeError> for Problem {
     }
 }
 
-impl From<&HeaderError> for Problem {
-    fn from(error: &HeaderError) -> Self {
-        let status = match error {
+impl From<DecodeError> for Problem {
+    fn from(error: DecodeError) -> Self {
+        Self::from(&error)
+    }
+}
+
+impl From<HeaderError> for Problem {
+    fn from(error: HeaderError) -> Self {
+        let status = match &error {
             HeaderError::Message(error) => return Self::from(error),
             HeaderError::ContentEncoding => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             HeaderError::ContentLength => StatusCode::BAD_REQUEST,
@@ -183,8 +191,8 @@ impl From<&HeaderError> for Problem {
 }
 
 /// The message that was to be sent is at fault, and so are we: 500.
-impl From<&EncodeError> for Problem {
-    fn from(error: &EncodeError) -> Self {
+impl From<EncodeError> for Problem {
+    fn from(error: EncodeError) -> Self {
         let status = StatusCode::INTERNAL_SERVER_ERROR;
         Self::new(status, error.code(), error.to_string(), error.hint())
             .at(error.location(), error.part())
@@ -193,25 +201,19 @@ impl From<&EncodeError> for Problem {
 
 /// A body that fails is the sender's, who is then most often gone. One that a layer around us cuts
 /// off for its length ([`LengthLimitError`]) is 413.
-impl<E: Error + 'static> From<&StreamError<E>> for Problem {
-    fn from(error: &StreamError<E>) -> Self {
-        match error {
+impl<E: Error + 'static> From<StreamError<E>> for Problem {
+    fn from(error: StreamError<E>) -> Self {
+        match &error {
             StreamError::Decode(error) => Self::from(error),
-            StreamError::Body(body) => {
-                if is_length_limit(body) {
-                    return Self::new(
-                        StatusCode::PAYLOAD_TOO_LARGE,
-                        "body_limit",
-                        "body exceeds the limit of a layer around the receiver",
-                        "send less, or raise that limit beside those of the message",
-                    );
-                }
-                Self::new(
-                    StatusCode::BAD_REQUEST,
-                    error.code(),
-                    error.to_string(),
-                    "send the whole body",
-                )
+            StreamError::Body(body) if is_length_limit(body) => Self::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "body_limit",
+                "body exceeds the limit of a layer around the receiver",
+                "send less, or raise that limit beside those of the message",
+            ),
+            StreamError::Body(_) => {
+                let status = StatusCode::BAD_REQUEST;
+                Self::new(status, error.code(), error.to_string(), "send the whole body")
             }
         }
     }
@@ -223,30 +225,14 @@ fn is_length_limit(error: &(dyn Error + 'static)) -> bool {
 
 /// A temporary file that fails is ours: 500.
 #[cfg(feature = "spool")]
-impl<E: Error + 'static> From<&crate::spool::SpoolError<E>> for Problem {
-    fn from(error: &crate::spool::SpoolError<E>) -> Self {
-        use crate::spool::SpoolError;
+impl<E: Error + 'static> From<SpoolError<E>> for Problem {
+    fn from(error: SpoolError<E>) -> Self {
         match error {
             SpoolError::Stream(error) => Self::from(error),
             SpoolError::File(_) => {
                 let status = StatusCode::INTERNAL_SERVER_ERROR;
                 Self::new(status, error.code(), error.to_string(), "try again")
             }
-        }
-    }
-}
-
-/// What was to be sent failed while it was sent.
-impl From<&BodyError> for Problem {
-    fn from(error: &BodyError) -> Self {
-        match error {
-            BodyError::Encode(error) => Self::from(error),
-            BodyError::Content(_) => Self::new(
-                StatusCode::INTERNAL_SERVER_ERROR,
-                error.code(),
-                error.to_string(),
-                "try again",
-            ),
         }
     }
 }

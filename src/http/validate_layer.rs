@@ -99,7 +99,7 @@ where
         let (head, body) = request.into_parts();
         let decoder = match decoder(&head.headers, self.config) {
             Ok(decoder) => decoder,
-            Err(error) => return Box::pin(ready(Ok(refusal(Problem::from(&error))))),
+            Err(error) => return Box::pin(ready(Ok(refusal(Problem::from(error))))),
         };
         let (body, verdict) = ValidatingBody::new(body, decoder);
         let response = self.inner.call(Request::from_parts(head, body));

@@ -61,7 +61,7 @@ async fn receive(
     record: &mut Record<'_>,
 ) -> Result<Response, Refusal> {
     let decoder = decoder(&head.headers, app.config);
-    let decoder = decoder.map_err(|error| Refusal::Message(Problem::from(&error)))?;
+    let decoder = decoder.map_err(|error| Refusal::Message(error.into()))?;
     let answer = match &app.upstream {
         None => summarize(body, decoder, record).await?,
         Some(upstream) if upstream.streams() => {
@@ -167,9 +167,9 @@ impl Refusal {
     fn of(error: StreamError<BodyFault>) -> Self {
         match error {
             StreamError::Body(fault) => Self::client(fault),
-            StreamError::Decode(error) => Self::Message(Problem::from(&error)),
+            StreamError::Decode(error) => Self::Message(error.into()),
             // There is no other.
-            error => Self::Failed { problem: Problem::from(&error), cause: None },
+            error => Self::Failed { problem: error.into(), cause: None },
         }
     }
 

@@ -77,6 +77,10 @@ pub struct EnvelopeStream<S> {
     in_part: bool,
     /// As a stream of items: it is over.
     over: bool,
+    /// The body has failed, and nothing has come of it since.
+    failing: bool,
+    /// The body has ended by failing.
+    cut: bool,
 }
 
 impl<S, E> EnvelopeStream<S>
@@ -85,7 +89,16 @@ where
 {
     /// Reads the message that `decoder` was made for from its body, in chunks of any size.
     pub fn new(body: S, decoder: EnvelopeDecoder) -> Self {
-        Self { body, decoder, input: Bytes::new(), control: None, in_part: false, over: false }
+        Self {
+            body,
+            decoder,
+            input: Bytes::new(),
+            control: None,
+            in_part: false,
+            over: false,
+            failing: false,
+            cut: false,
+        }
     }
 
     /// The control document. The first call reads as far as its end, which in the JSON form is that
@@ -106,7 +119,8 @@ where
     /// # Errors
     ///
     /// That of the decoder, and then the same at every call; or that of the body, and then the next
-    /// call asks the body for more.
+    /// call asks the body for more. A body that ends after it has failed is `truncated`, even where
+    /// what came of it would be a message (ACP-FRM-5).
     pub async fn next_part(&mut self) -> Result<Option<PartStream<'_, S>>, StreamError<E>> {
         while let Some(item) = poll_fn(|cx| self.poll_item(cx)).await? {
             if let Item::PartStart(head) = item {
@@ -141,9 +155,20 @@ where
                     return Poll::Ready(Ok(Some(item)));
                 }
                 Status::End => return Poll::Ready(Ok(None)),
+                Status::NeedInput if self.cut => {
+                    let error = DecodeError::truncated(self.decoder.offset());
+                    return Poll::Ready(Err(error.into()));
+                }
                 Status::NeedInput => match ready!(Pin::new(&mut self.body).poll_next(cx)) {
-                    Some(Ok(chunk)) => self.input = chunk,
-                    Some(Err(error)) => return Poll::Ready(Err(StreamError::Body(error))),
+                    Some(Ok(chunk)) => {
+                        self.failing = false;
+                        self.input = chunk;
+                    }
+                    Some(Err(error)) => {
+                        self.failing = true;
+                        return Poll::Ready(Err(StreamError::Body(error)));
+                    }
+                    None if self.failing => self.cut = true,
                     None => self.decoder.finish(),
                 },
             }

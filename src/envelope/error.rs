@@ -115,6 +115,12 @@ impl DecodeError {
         }
     }
 
+    /// The carrier broke off after that many bytes.
+    #[cfg(feature = "stream")]
+    pub(crate) fn truncated(at: u64) -> Self {
+        Self::new(ParseErrorKind::Truncated, Location::Byte(at), None)
+    }
+
     pub(crate) fn control_missing_at_end() -> Self {
         Self::new(EnvelopeErrorKind::ControlMissing, Location::Byte(0), None)
     }

@@ -33,9 +33,10 @@ const BLOCK: usize = 128 << 10;
 ///
 /// # Memory
 ///
-/// For each message that is received: [`max_memory_bytes`](Self::max_memory_bytes), twice while a
-/// buffer grows, and 128 KiB for a file; what the decoder keeps ([`Limits`](crate::Limits)); and a
-/// chunk of the body. On disk: [`Limits::max_message_bytes`](crate::Limits::max_message_bytes), and one
+/// For each message that is received: [`max_memory_bytes`](Self::max_memory_bytes), up to twice, and
+/// three times while a buffer grows; 128 KiB for a file; what the decoder keeps
+/// ([`Limits`](crate::Limits)), the chunk that the control document came in, and the headers of every
+/// part, twice; and a chunk of the body. On disk: [`Limits::max_message_bytes`](crate::Limits::max_message_bytes), and one
 /// open file.
 ///
 /// ```
@@ -146,6 +147,12 @@ pub struct SpoolWriter {
     file: Option<SpoolFile>,
     /// Where in the file the bytes start, once they are there.
     start: Option<u64>,
+    /// A write has failed, or was dropped.
+    broken: bool,
+}
+
+fn broken() -> io::Error {
+    io::Error::other("a write before has failed or was dropped")
 }
 
 /// A file that is written to its end.
@@ -164,15 +171,24 @@ enum Held {
 
 impl SpoolWriter {
     fn new(directory: Option<PathBuf>, max_memory: usize, file: Option<SpoolFile>) -> Self {
-        Self { directory, memory: BytesMut::new(), max_memory, file, start: None }
+        Self { directory, memory: BytesMut::new(), max_memory, file, start: None, broken: false }
     }
 
     /// Appends bytes. Not cancel-safe: when its future is dropped, the writer is good for nothing more.
     ///
     /// # Errors
     ///
-    /// Those of the file. What was written before is then lost.
+    /// Those of the file. What was written before is then lost, and every later call fails.
     pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if std::mem::replace(&mut self.broken, true) {
+            return Err(broken());
+        }
+        self.append(bytes).await?;
+        self.broken = false;
+        Ok(())
+    }
+
+    async fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.start.is_none() {
             if self.memory.len().saturating_add(bytes.len()) <= self.max_memory {
                 self.memory.extend_from_slice(bytes);
@@ -193,6 +209,9 @@ impl SpoolWriter {
     ///
     /// Those of the file.
     pub async fn finish(mut self) -> io::Result<Content> {
+        if self.broken {
+            return Err(broken());
+        }
         let held = self.held();
         let file = SpoolFile::freeze(self.file).await?;
         Ok(Content::new(held, file.as_ref()))
@@ -277,7 +296,8 @@ impl Content {
         matches!(self.0, Kept::Memory(_))
     }
 
-    /// The bytes in chunks of 128 KiB at most, from the first one; any number of times.
+    /// The bytes from the first one, any number of times: in one chunk what is held in memory, in
+    /// chunks of 128 KiB what is in a file.
     #[must_use]
     pub fn stream(&self) -> Pin<Box<dyn Stream<Item = io::Result<Bytes>> + Send + Sync>> {
         match self.0.clone() {

@@ -25,7 +25,7 @@ const KIB: u64 = 1 << 10;
 const MESSAGES: u64 = if cfg!(debug_assertions) { 20 } else { 200 };
 
 /// What `acp serve --help` says.
-const BOUND: u64 = 12 * 1024 * KIB + MESSAGES * (2 * 256 + 400) * KIB;
+const BOUND: u64 = 12 * 1024 * KIB + MESSAGES * (3 * 256 + 400) * KIB;
 
 /// Sends the first half of every message, and the rest when all are there.
 async fn upload(gateway: &Gateway, body: &Arc<Vec<u8>>) {

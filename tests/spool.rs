@@ -700,3 +700,14 @@ fn memory_does_not_grow_with_the_message_acp_lim_3() {
     let more = 56 * KIB + uncounted;
     assert!(large <= small + more as u64, "8 MiB: {small}, 64 MiB: {large}");
 }
+
+#[tokio::test]
+async fn a_writer_that_has_failed_holds_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let spool = Spool::new().max_memory_bytes(2).directory(folder.path().join("missing"));
+    let mut writer = spool.writer();
+    writer.write(b"ab").await.unwrap();
+    assert!(writer.write(b"c").await.is_err());
+    assert!(writer.write(b"").await.is_err());
+    assert!(writer.finish().await.is_err());
+}

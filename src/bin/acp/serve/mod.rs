@@ -24,7 +24,7 @@ use crate::{args::Rules, run::Outcome};
     upstream's answer is the answer. GET / is a page to try it, GET /healthz says 200 while messages are \
     taken, GET /metrics has counts for Prometheus. HTTP/1.1 without TLS: put a TLS proxy in front where \
     that is needed. SIGINT and SIGTERM let messages in flight finish.\n\nMemory: at most about 12 MiB, and \
-    for each message in flight twice --spool-memory, 400 KiB, and what its control document takes."
+    for each message in flight three times --spool-memory, 400 KiB, and what its control document takes."
 )]
 pub(crate) struct Serve {
     /// Address to listen on; port 0 is any free one

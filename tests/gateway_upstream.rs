@@ -328,6 +328,26 @@ async fn an_answer_that_streams_is_handed_on_as_it_comes() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_takes_nothing_of_its_answer_is_cut_off() {
+    let agent = net::serve(|_| async {
+        let data = || http_body::Frame::data(bytes::Bytes::from_static(&[b'x'; 64 << 10]));
+        let endless = futures_util::stream::repeat_with(move || Ok::<_, std::io::Error>(data()));
+        http::Response::new(http_body_util::StreamBody::new(endless))
+    })
+    .await;
+    let gateway = Gateway::start(&["--upstream", &net::url(agent, "/"), "--client-timeout", "1s"]);
+    let mut stream = begin(&gateway, Framing::Length, message(b"").len()).await;
+    stream.write_all(&message(b"")).await.unwrap();
+    sleep(Duration::from_secs(3)).await;
+    // What was on its way comes, and then no more.
+    let (mut buffer, mut read) = (vec![0; 1 << 20], 0);
+    while let Ok(n @ 1..) = within(stream.read(&mut buffer)).await {
+        read += n;
+        assert!(read < 100 * MIB, "it is not cut off");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_answer_that_breaks_off_is_not_whole_for_the_client() {
     let said = b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf";
     let agent = Agent::that(Does::AnswerAndClose(said)).await;

@@ -72,7 +72,8 @@ struct Bounds {
     #[arg(long, value_name = "N", env = "ACP_MAX_CONNECTIONS", default_value = "1024")]
     max_connections: usize,
 
-    /// How long a client may send less than --min-rate before it is answered 408
+    /// How long a client may send less than --min-rate before it is answered 408, or take nothing of
+    /// its answer before it is cut off
     #[arg(long, value_name = "TIME", env = "ACP_CLIENT_TIMEOUT", default_value = "20s", value_parser = humantime::parse_duration)]
     client_timeout: Duration,
 

@@ -14,6 +14,7 @@ use tokio::{
     sync::Semaphore,
     time::{sleep, timeout},
 };
+use tokio_io_timeout::TimeoutStream;
 use tower_service::Service as _;
 use tracing::{info, warn};
 
@@ -43,7 +44,9 @@ pub(super) async fn run(listen: SocketAddr, app: Arc<App>, bounds: &Bounds) -> i
             let (stream, peer) = accept(&listener).await;
             let router = router.clone();
             let service = service_fn(move |request| answer(router.clone(), request, peer));
-            let connection = http.serve_connection(TokioIo::new(stream), service);
+            let mut stream = TimeoutStream::new(stream);
+            stream.set_write_timeout(Some(bounds.client_timeout));
+            let connection = http.serve_connection(TokioIo::new(Box::pin(stream)), service);
             let connection = graceful.watch(connection);
             tokio::spawn(async move {
                 // A client that breaks off, or sends what is no HTTP, was answered if it could be.

@@ -364,6 +364,7 @@ async fn messages_in_flight_finish_when_it_is_told_to_stop() {
     while gateway.metric("acp_in_flight").await != Some(1.0) {}
     gateway.terminate();
     assert!(gateway.ended().success());
+    assert_eq!(gateway.verdict(1), ("aborted".into(), "".into(), None));
 }
 
 #[tokio::test]

@@ -116,7 +116,7 @@ pub(crate) fn run(serve: &Serve) -> io::Result<Outcome> {
     let app = App::new(serve.rules.config(), &serve.bounds, upstream);
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(server::run(serve.listen, app, &serve.bounds))?;
-    // What still lingers is not waited for.
-    runtime.shutdown_background();
+    // What is cut is logged; what still lingers is not waited for.
+    runtime.shutdown_timeout(Duration::from_secs(1));
     Ok(Outcome::Valid)
 }

@@ -145,6 +145,13 @@ fn a_content_length_is_one_number() {
     for length in [&b"0"[..], b"5", b"0005"] {
         assert!(http::decoder(&with(&[length]), Config::new()).is_ok(), "{length:?}");
     }
+    // RFC 9112 §6.1: an intermediary may have gone by either.
+    let mut both = with(&[b"5"]);
+    both.insert("transfer-encoding", HeaderValue::from_static("chunked"));
+    let (status, code, _) = refused(&both, Config::new());
+    assert_eq!((status, &*code), (400, "content_length_invalid"));
+    both.remove("content-length");
+    assert!(http::decoder(&both, Config::new()).is_ok());
     // More than any number holds.
     assert!(http::decoder(&with(&[&[b'9'; 40]]), Config::new()).is_err());
 }

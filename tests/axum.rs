@@ -201,6 +201,20 @@ async fn what_is_refused_is_answered_with_a_problem_acp_ctl_1_acp_ct_1() {
 }
 
 #[tokio::test]
+async fn a_declared_length_over_the_limit_is_answered_before_the_body_acp_lim_3() {
+    let address = serve(routes()).await;
+    for path in ["/whole", "/spooled", "/streamed", "/echo"] {
+        let fields =
+            [("Content-Type", "multipart/form-data; boundary=b"), ("Content-Length", "524288001")];
+        // Nothing of the body is sent: whoever waited for it would wait for ever.
+        let request = net::request(path, &fields, b"");
+        let (status, headers, answer) = net::exchange(address, &request).await;
+        let refused = net::problem(status, &headers, &answer);
+        assert_eq!(refused, (413, "limit_message_size".to_owned()), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn a_limit_around_the_receiver_is_told_from_a_body_that_fails() {
     async fn limit(request: Request, next: Next) -> impl IntoResponse {
         next.run(request.map(|body| Body::new(Limited::new(body, 1000)))).await

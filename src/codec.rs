@@ -115,16 +115,17 @@ impl Armed {
         };
         let ours = usize::try_from(left).map_or(src.len(), |left| src.len().min(left));
         let mut body = src.split_to(ours);
-        if left == 0 || (eof && ours == 0) {
+        if left == 0 {
             self.decoder.finish();
         }
         let status = self.decoder.next_item(&mut body);
-        self.left = Some(left - (ours - body.len()) as u64);
+        let left = left - (ours - body.len()) as u64;
+        self.left = Some(left);
         body.unsplit(std::mem::take(src));
         *src = body;
         match status? {
-            Status::NeedInput if eof || self.left == Some(0) => self.next(src, eof),
-            Status::End if left > 0 => Err(CodecError::CutShort { missing: left }),
+            Status::NeedInput if left == 0 => self.next(src, eof),
+            Status::NeedInput if eof => Err(CodecError::CutShort { missing: left }),
             status => Ok(status),
         }
     }
@@ -164,7 +165,7 @@ pub enum CodecError {
     Decode(DecodeError),
     /// The message cannot be written.
     Encode(EncodeError),
-    /// The input ended before the body did, though what came is a whole message. `truncated`
+    /// The input ended before the body did, whose length was given. `truncated`
     CutShort {
         /// How many bytes are missing.
         missing: u64,

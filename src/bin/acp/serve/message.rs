@@ -11,7 +11,7 @@ use axum::{
     extract::{Request, State},
     response::Response,
 };
-use futures_util::TryStreamExt as _;
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use http::{
     HeaderValue, StatusCode,
     header::{CONNECTION, CONTENT_LENGTH, EXPECT, RETRY_AFTER},
@@ -120,25 +120,32 @@ async fn store_and_forward(
     record: &mut Record<'_>,
 ) -> Result<Response, Refusal> {
     let mut writer = app.spool.writer();
+    let mut trailers = None;
     let (mut validating, verdict) = ValidatingBody::new(&mut body, decoder);
     let outcome = loop {
         match validating.frame().await {
             None => break Ok(()),
             Some(Err(error)) => break Err(Refusal::of(error)),
-            Some(Ok(frame)) => {
-                let Ok(data) = frame.into_data() else { continue };
-                if let Err(error) = writer.write(&data).await {
-                    break Err(Refusal::io(&error));
+            Some(Ok(frame)) => match frame.into_data() {
+                Ok(data) => {
+                    if let Err(error) = writer.write(&data).await {
+                        break Err(Refusal::io(&error));
+                    }
                 }
-            }
+                Err(frame) => trailers = frame.into_trailers().ok(),
+            },
         }
     };
     record.judge(&verdict);
     outcome?;
     drop(body);
     let content = writer.finish().await.map_err(|error| Refusal::io(&error))?;
-    head.headers.insert(CONTENT_LENGTH, content.len().into());
-    let frames = content.stream().map_ok(Frame::data).map_err(Into::into);
+    // A body with trailers goes on as it came: in chunks.
+    if trailers.is_none() {
+        head.headers.insert(CONTENT_LENGTH, content.len().into());
+    }
+    let trailers = stream::iter(trailers.map(|fields| Ok(Frame::trailers(fields))));
+    let frames = content.stream().map_ok(Frame::data).map_err(Into::into).chain(trailers);
     upstream.forward(&head, record.peer, StreamBody::new(frames)).await.map_err(Refusal::upstream)
 }
 

@@ -27,7 +27,7 @@ use ::http::{
 };
 use bytes::{Buf as _, Bytes};
 use futures_core::Stream;
-use http_body::Body;
+use http_body::{Body, Frame};
 
 pub use self::{
     body::{BodyError, EnvelopeBody},
@@ -131,18 +131,21 @@ impl<B: Body + Unpin> Stream for BodyChunks<B> {
     type Item = Result<Bytes, B::Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        // One that says that it is at its end may say nothing more: hyper's, when its request was
-        // answered before.
-        while !self.0.is_end_stream() {
-            let Some(frame) = ready!(Pin::new(&mut self.0).poll_frame(cx)?) else {
-                return Poll::Ready(None);
-            };
+        while let Some(frame) = ready!(poll_frame(&mut self.0, cx)?) {
             if let Ok(mut data) = frame.into_data() {
                 return Poll::Ready(Some(Ok(data.copy_to_bytes(data.remaining()))));
             }
         }
         Poll::Ready(None)
     }
+}
+
+type PolledFrame<B> = Poll<Option<Result<Frame<<B as Body>::Data>, <B as Body>::Error>>>;
+
+/// The next frame of a body. One that says that it is at its end is not asked: it may say nothing
+/// more, as hyper's does when its request was answered before.
+fn poll_frame<B: Body + Unpin>(body: &mut B, cx: &mut Context<'_>) -> PolledFrame<B> {
+    if body.is_end_stream() { Poll::Ready(None) } else { Pin::new(body).poll_frame(cx) }
 }
 
 /// The message is refused for what its header fields say, before a byte of it was read.

@@ -9,6 +9,7 @@ use std::{
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
+use super::poll_frame;
 use crate::{DecodeError, EnvelopeDecoder, Item, Status, Warning, stream::StreamError};
 
 /// A body that hands on the very frames of another while a decoder watches, and fails as soon as the
@@ -65,14 +66,8 @@ impl<B: Body<Data = Bytes> + Unpin> ValidatingBody<B> {
     /// The next frame that may be handed on.
     fn poll_judged(&mut self, cx: &mut Context<'_>) -> Judged<B::Error> {
         while !self.over {
-            // One that says that it is at its end may say nothing more: hyper's, when its request
-            // was answered before.
-            let frame = if self.body.is_end_stream() {
-                None
-            } else {
-                let frame = ready!(Pin::new(&mut self.body).poll_frame(cx)).transpose();
-                frame.map_err(StreamError::Body)?
-            };
+            let frame = ready!(poll_frame(&mut self.body, cx)).transpose();
+            let frame = frame.map_err(StreamError::Body)?;
             let Some(data) = frame.as_ref().and_then(Frame::data_ref) else {
                 // Trailer fields follow the last of the data.
                 self.judge_end()?;

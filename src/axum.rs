@@ -13,7 +13,7 @@
 //!
 //! The [`Config`](crate::Config) of a route is the one in the request's extensions, and so is the [`Spool`]: put
 //! `axum::Extension(config)` around the route as a layer. Without one, it is the default. A
-//! handler that has its `Config` in axum's state takes the request and calls [`receive`].
+//! handler that has its `Config` in axum's state takes the request and calls [`receive`](crate::http::receive).
 //!
 //! axum's `DefaultBodyLimit` of 2 MB does not apply, and need not be turned off: [`Limits`](crate::Limits)
 //! do, 500 MiB a message by default. `tower_http::limit::RequestBodyLimitLayer` does apply, where it is
@@ -49,7 +49,7 @@ use axum_core::{
 
 use crate::{
     Envelope, EnvelopeDecoder,
-    http::{BodyChunks, EnvelopeBody, Problem, decoder, receive},
+    http::{BodyChunks, EnvelopeBody, Problem, decoder},
     spool::{Spool, SpooledEnvelope},
     stream::{self, EnvelopeStream},
 };
@@ -59,9 +59,8 @@ impl<S: Sync> FromRequest<S> for EnvelopeStream<BodyChunks<Body>> {
     type Rejection = Problem;
 
     async fn from_request(request: Request, _: &S) -> Result<Self, Problem> {
-        let config = setting(request.extensions());
-        let (head, body) = request.into_parts();
-        Ok(receive(&head.headers, body, config)?)
+        let (body, decoder) = open(request)?;
+        Ok(Self::new(body, decoder))
     }
 }
 

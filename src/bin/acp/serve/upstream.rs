@@ -178,8 +178,7 @@ where
 
 /// The fields that are for whoever is at the other end.
 fn end_to_end(headers: &HeaderMap) -> HeaderMap {
-    let named = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
-    let named: Vec<&str> = named.flat_map(|value| value.split(',')).map(str::trim).collect();
+    let named: Vec<&str> = members(headers, &CONNECTION).collect();
     let is_hop = |name: &HeaderName| {
         HOP_BY_HOP.contains(name)
             || *name == TE
@@ -190,9 +189,13 @@ fn end_to_end(headers: &HeaderMap) -> HeaderMap {
 }
 
 fn wants_trailers(headers: &HeaderMap) -> bool {
-    let mut values = headers.get_all(TE).iter().filter_map(|value| value.to_str().ok());
-    values
-        .any(|value| value.split(',').any(|coding| coding.trim().eq_ignore_ascii_case("trailers")))
+    members(headers, &TE).any(|coding| coding.eq_ignore_ascii_case("trailers"))
+}
+
+/// The members of a field that is a list (RFC 9110 §5.6.1).
+fn members<'a>(headers: &'a HeaderMap, name: &HeaderName) -> impl Iterator<Item = &'a str> {
+    let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(',')).map(str::trim)
 }
 
 /// How a body is read.

@@ -698,23 +698,27 @@ fn large(document: &str) -> (String, Bytes) {
     (encoder.content_type().to_owned(), encoder.into_bytes().unwrap())
 }
 
+/// A request with its length, and one in chunks; whether it is the one with the length.
+fn requests(content_type: &str, body: &Bytes) -> [(bool, Vec<u8>); 2] {
+    let length = body.len().to_string();
+    let plain = [("Content-Type", content_type), ("Content-Length", &length)];
+    let coded = [("Content-Type", content_type), ("Transfer-Encoding", "chunked")];
+    let pieces = random_cuts(body, 5);
+    let sent = [&chunks(&pieces)[..], b"0\r\n\r\n"].concat();
+    [(true, request("/", &plain, body)), (false, request("/", &coded, &sent))]
+}
+
 #[tokio::test]
 async fn a_gateway_passes_valid_messages_on_as_they_are_acp_frm_7() {
     let (agent, mut arrivals) = agent().await;
     let gateway = gateway(agent).await;
     let (content_type, body) = large("{\"$ref\":\"p\"}");
-    let length = body.len().to_string();
-    let plain = [("Content-Type", &*content_type), ("Content-Length", &length)];
-    let coded = [("Content-Type", &*content_type), ("Transfer-Encoding", "chunked")];
-    let pieces = random_cuts(&body, 5);
-    for (fields, sent) in
-        [(plain, body.to_vec()), (coded, [&chunks(&pieces)[..], b"0\r\n\r\n"].concat())]
-    {
-        let (status, _, answer) = exchange(gateway, &request("/", &fields, &sent)).await;
+    for (has_length, request) in requests(&content_type, &body) {
+        let (status, _, answer) = exchange(gateway, &request).await;
         assert_eq!(status, 200);
         let (headers, arrived) = within(arrivals.recv()).await.unwrap();
         assert_eq!(arrived.unwrap().0, body);
-        assert_eq!(headers.get("content-length").is_some(), fields == plain);
+        assert_eq!(headers.get("content-length").is_some(), has_length);
         assert_eq!(headers["content-type"], content_type);
         // The agent sent the message back with chunks or without.
         assert!(answer.windows(1000).any(|window| window == &body[..1000]));
@@ -730,18 +734,12 @@ async fn a_gateway_lets_no_whole_message_through_that_is_refused_acp_frm_5_acp_r
     let cut_short = whole.slice(..whole.len() - 4);
     let with_note = Bytes::from([&whole[..], b"note"].concat());
     for (body, expected) in [(cut_short, (400, "truncated")), (with_note, (422, "epilogue"))] {
-        let length = body.len().to_string();
-        let plain = [("Content-Type", &*content_type), ("Content-Length", &length)];
-        let coded = [("Content-Type", &*content_type), ("Transfer-Encoding", "chunked")];
-        let pieces = random_cuts(&body, 5);
-        for (fields, sent) in
-            [(plain, body.to_vec()), (coded, [&chunks(&pieces)[..], b"0\r\n\r\n"].concat())]
-        {
-            let (status, headers, answer) = exchange(gateway, &request("/", &fields, &sent)).await;
+        for (has_length, request) in requests(&content_type, &body) {
+            let (status, headers, answer) = exchange(gateway, &request).await;
             let (status, code) = problem(status, &headers, &answer);
-            assert_eq!((status, &*code), expected, "{fields:?}");
+            assert_eq!((status, &*code), expected, "with length: {has_length}");
             let (_, arrived) = within(arrivals.recv()).await.unwrap();
-            assert!(arrived.is_err(), "the agent got all of it: {fields:?}");
+            assert!(arrived.is_err(), "the agent got all of it, with length: {has_length}");
         }
     }
 }

@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use bytes::Bytes;
-
 use super::bytes::is_boundary;
 
 /// The longest boundary of RFC 2046 §5.1.1.
 pub(crate) const MAX_BOUNDARY_CHARS: usize = 70;
 
-const BEFORE_BOUNDARY: &str = "\r\n--";
+const BEFORE_BOUNDARY: &[u8] = b"\r\n--";
+
+const MAX_DELIMITER_CHARS: usize = BEFORE_BOUNDARY.len() + MAX_BOUNDARY_CHARS;
 
 /// A boundary: 1 to 70 characters of RFC 2046 `bchars`, the last one not a space. Valid by
 /// construction (ACP-CT-3).
@@ -23,8 +23,9 @@ const BEFORE_BOUNDARY: &str = "\r\n--";
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Boundary {
-    /// `CRLF "--" boundary`: the delimiter, of which the boundary is the end.
-    delimiter: Bytes,
+    /// `CRLF "--" boundary`: the delimiter, of which the boundary is the end, and zeros.
+    delimiter: [u8; MAX_DELIMITER_CHARS],
+    delimiter_len: usize,
 }
 
 impl Boundary {
@@ -42,29 +43,38 @@ impl Boundary {
             (None, None) => 0,
             (None, Some(_)) if boundary.len() > allowed.len() => allowed.len(),
             (None, Some((b' ', rest))) => rest.len(),
-            (None, Some(_)) => {
-                let delimiter = [BEFORE_BOUNDARY.as_bytes(), boundary].concat().into();
-                return Ok(Self { delimiter });
-            }
+            (None, Some(_)) => return Ok(Self::of(boundary)),
         };
         Err(InvalidBoundary { position })
+    }
+
+    /// `boundary` is known to be one.
+    fn of(boundary: &[u8]) -> Self {
+        let mut delimiter = [0; MAX_DELIMITER_CHARS];
+        let delimiter_len = BEFORE_BOUNDARY.len() + boundary.len();
+        let (before, rest) = delimiter.split_at_mut(BEFORE_BOUNDARY.len());
+        before.copy_from_slice(BEFORE_BOUNDARY);
+        if let Some(rest) = rest.get_mut(..boundary.len()) {
+            rest.copy_from_slice(boundary);
+        }
+        Self { delimiter, delimiter_len }
     }
 
     /// The boundary's characters.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        let boundary = self.delimiter.get(BEFORE_BOUNDARY.len()..).unwrap_or_default();
+        let boundary = self.delimiter().get(BEFORE_BOUNDARY.len()..).unwrap_or_default();
         std::str::from_utf8(boundary).unwrap_or_default()
     }
 
     /// `"--" boundary`: the delimiter as a line.
     pub(crate) fn line(&self) -> &[u8] {
-        self.delimiter.get("\r\n".len()..).unwrap_or_default()
+        self.delimiter().get("\r\n".len()..).unwrap_or_default()
     }
 
     /// `CRLF "--" boundary`.
-    pub(super) fn delimiter(&self) -> &Bytes {
-        &self.delimiter
+    pub(super) fn delimiter(&self) -> &[u8] {
+        self.delimiter.get(..self.delimiter_len).unwrap_or_default()
     }
 }
 

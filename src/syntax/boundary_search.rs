@@ -3,15 +3,16 @@
 //! A line that starts with `"--" boundary` is a delimiter to a strict receiver where CRLF stands
 //! before it, and to some others after CR or LF alone. So lines of all three kinds are looked for.
 
-use memchr::{memmem, memrchr2};
+use memchr::memrchr2;
 
-use super::{Boundary, bytes::common_prefix};
+use super::{Boundary, bytes::common_prefix, search::Search};
 
 /// Looks for lines that start with `"--" boundary`. CR and LF occur in no boundary, so what a
 /// chunk's end cuts is described by its length, as with a [`Delimiter`](super::Delimiter).
 #[derive(Debug, Clone)]
 pub(crate) struct BoundarySearch {
-    finder: memmem::Finder<'static>,
+    boundary: Boundary,
+    search: Search,
 }
 
 /// How far a search has come in content that comes in chunks.
@@ -30,7 +31,7 @@ impl Progress {
 
 impl BoundarySearch {
     pub(crate) fn new(boundary: &Boundary) -> Self {
-        Self { finder: memmem::Finder::new(boundary.line()).into_owned() }
+        Self { boundary: boundary.clone(), search: Search::new(boundary.line()) }
     }
 
     /// The byte of `content` at which `"--" boundary` is complete at the start of a line.
@@ -40,7 +41,7 @@ impl BoundarySearch {
 
     /// Goes on with `chunk`.
     pub(crate) fn find_on(&self, progress: &mut Progress, chunk: &[u8]) -> Option<usize> {
-        let line = self.finder.needle();
+        let line = self.boundary.line();
         let mut seen = 0;
         if let Some(matched) = progress.held.checked_sub(1) {
             let rest = line.get(matched..).unwrap_or_default();
@@ -55,11 +56,7 @@ impl BoundarySearch {
         }
         // What was held is broken, and no line starts within it.
         let chunk_rest = chunk.get(seen..).unwrap_or_default();
-        let starts_line = |at: &usize| {
-            let before = at.checked_sub(1).and_then(|before| chunk_rest.get(before));
-            before.is_some_and(|b| matches!(b, b'\r' | b'\n'))
-        };
-        if let Some(at) = self.finder.find_iter(chunk_rest).find(starts_line) {
+        if let Some(at) = self.search.find(chunk_rest, |place| self.covering(chunk_rest, place)) {
             return Some(seen + at + line.len() - 1);
         }
         let tail_start = chunk_rest.len().saturating_sub(line.len());
@@ -70,6 +67,16 @@ impl BoundarySearch {
             _ => 0,
         };
         None
+    }
+
+    /// Where the line starts that covers `place`. That is after the last line end before it, or
+    /// nowhere.
+    fn covering(&self, content: &[u8], place: usize) -> Option<usize> {
+        let line = self.boundary.line();
+        let earliest = place.saturating_sub(line.len());
+        let line_end = memrchr2(b'\r', b'\n', content.get(earliest..place)?)?;
+        let start = earliest + line_end + 1;
+        content.get(start..)?.starts_with(line).then_some(start)
     }
 }
 
@@ -87,7 +94,8 @@ mod tests {
 
     #[test]
     fn finds_what_the_naive_search_finds_however_it_is_cut_acp_enc_2() {
-        for boundary in ["ab", "-", "--a"] {
+        let long = "a".repeat(31) + "b";
+        for boundary in ["ab", "-", "--a", &long] {
             let boundary = Boundary::new(boundary.as_bytes()).unwrap();
             let search = BoundarySearch::new(&boundary);
             let tokens: [&[u8]; 6] = [b"\r", b"\n", b"-", b"a", b"b", boundary.line()];

@@ -1,13 +1,15 @@
 //! The search for `CRLF "--" boundary`, and for its beginning at the end of a chunk.
 //!
+//! How a whole one is found is in [`super::search`].
+//!
 //! CR stands in the delimiter at position 0 only. So a partial match at the end of a chunk is fully
 //! described by its length, and when it fails, no shorter one can be inside it: the parser carries
 //! one integer from chunk to chunk and rescans nothing.
 
 use bytes::Bytes;
-use memchr::{memmem, memrchr};
+use memchr::memrchr;
 
-use super::{Boundary, bytes::common_prefix};
+use super::{Boundary, bytes::common_prefix, search::Search};
 
 /// Where the text before a delimiter ends, and how much of the delimiter follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,8 +23,10 @@ pub(crate) struct Hit {
 /// The delimiter of a message, ready to be searched for.
 #[derive(Debug, Clone)]
 pub(crate) struct Delimiter {
-    bytes: Bytes,
-    finder: memmem::Finder<'static>,
+    boundary: Boundary,
+    search: Search,
+    /// The delimiter's bytes to be handed out, once some were.
+    shared: Bytes,
 }
 
 impl Delimiter {
@@ -30,33 +34,39 @@ impl Delimiter {
     pub(crate) const CRLF: usize = 2;
 
     pub(crate) fn new(boundary: &Boundary) -> Self {
-        let bytes = boundary.delimiter().clone();
-        let finder = memmem::Finder::new(&bytes).into_owned();
-        Self { bytes, finder }
+        let search = Search::new(boundary.delimiter());
+        Self { boundary: boundary.clone(), search, shared: Bytes::new() }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        self.boundary.delimiter()
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.bytes.len()
+        self.bytes().len()
     }
 
-    /// The delimiter's bytes from `start` to `end`, without a copy.
-    pub(crate) fn slice(&self, start: usize, end: usize) -> Bytes {
-        self.bytes.slice(start..end)
+    /// The delimiter's bytes from `start` to `end`, of which there is one copy for all calls.
+    pub(crate) fn slice(&mut self, start: usize, end: usize) -> Bytes {
+        if self.shared.is_empty() {
+            self.shared = Bytes::copy_from_slice(self.boundary.delimiter());
+        }
+        self.shared.slice(start..end)
     }
 
     /// `"--" boundary`: the delimiter as a line.
     pub(crate) fn line(&self) -> &[u8] {
-        self.bytes.get(Self::CRLF..).unwrap_or_default()
+        self.boundary.line()
     }
 
     /// How many bytes of `chunk` go on with a delimiter of which `held` bytes are matched.
     pub(crate) fn continues(&self, held: usize, chunk: &[u8]) -> usize {
-        common_prefix(chunk, self.bytes.get(held..).unwrap_or_default())
+        common_prefix(chunk, self.bytes().get(held..).unwrap_or_default())
     }
 
     /// The first delimiter in `chunk`, whole or cut by the chunk's end.
     pub(crate) fn find(&self, chunk: &[u8]) -> Hit {
-        if let Some(text) = self.finder.find(chunk) {
+        if let Some(text) = self.search.find(chunk, |place| self.covering(chunk, place)) {
             return Hit { text, matched: self.len() };
         }
         let tail_start = chunk.len().saturating_sub(self.len() - 1);
@@ -68,6 +78,13 @@ impl Delimiter {
             }
         }
         Hit { text: chunk.len(), matched: 0 }
+    }
+
+    /// Where the delimiter starts that covers `place`. That is the last CR up to there, or nowhere.
+    fn covering(&self, chunk: &[u8], place: usize) -> Option<usize> {
+        let earliest = (place + 1).saturating_sub(self.len());
+        let start = earliest + memrchr(b'\r', chunk.get(earliest..=place)?)?;
+        chunk.get(start..)?.starts_with(self.bytes()).then_some(start)
     }
 
     /// The byte at which it is certain that byte `at` of `chunk` is text: itself, or the byte that
@@ -101,6 +118,35 @@ mod tests {
         let tokens: [&[u8]; 6] = [b"\r", b"\n", b"-", b"a", b"b", b"\r\n--ab"];
         for chunk in strings_of(tokens, 6) {
             assert_eq!(delimiter.find(&chunk), naive(b"\r\n--ab", &chunk), "{chunk:?}");
+        }
+    }
+
+    #[test]
+    fn every_way_to_search_finds_what_the_naive_search_finds_acp_frm_3() {
+        let some = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567";
+        let dashes = "-".repeat(30);
+        for boundary in [&some[..1], &some[..29], &some[..30], &some[..38], &some[..70], &dashes] {
+            let boundary = Boundary::new(boundary.as_bytes()).unwrap();
+            let (delimiter, bytes) = (Delimiter::new(&boundary), boundary.delimiter());
+            let (near, end) = (&bytes[..bytes.len() - 1], &bytes[bytes.len() / 2..]);
+            for chunk in strings_of([b"\r", b"--", b"0123456789abcdef", bytes, near, end], 5) {
+                assert_eq!(
+                    delimiter.find(&chunk),
+                    naive(bytes, &chunk),
+                    "{}",
+                    chunk.escape_ascii()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_delimiter_is_found_wherever_it_stands_acp_frm_3() {
+        let boundary = Boundary::new(&[b'x'; 30]).unwrap();
+        let (delimiter, bytes) = (Delimiter::new(&boundary), boundary.delimiter());
+        for text in 0..600 {
+            let chunk = [&vec![b'x'; text][..], bytes, b"x"].concat();
+            assert_eq!(delimiter.find(&chunk), Hit { text, matched: bytes.len() });
         }
     }
 

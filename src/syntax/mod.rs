@@ -11,6 +11,7 @@ mod disposition;
 mod header_block;
 mod media_type;
 mod parameters;
+mod search;
 
 pub(crate) use self::boundary::MAX_BOUNDARY_CHARS;
 pub(crate) use self::boundary_search::{BoundarySearch, Progress};

@@ -411,7 +411,11 @@ fn our_decoder_reads_what_was_sent_acp_enc_4() {
         for (read, sent) in envelope.parts().iter().zip(parts) {
             let (head, name) = (read.head(), sent.name());
             assert_eq!(head.name(), &name, "{case}");
-            assert_eq!(head.media_type().as_bytes(), sent.content_type, "{case}, {name}");
+            assert_eq!(
+                head.media_type().as_bytes(),
+                sent.content_type.as_bytes(),
+                "{case}, {name}"
+            );
             assert_eq!(head.filename().as_deref(), sent.filename, "{case}, {name}");
             let fields = head.extra_fields().map(|field| (field.name, field.value));
             let expected = sent.fields.iter().map(|(name, value)| (*name, value.as_bytes()));

@@ -296,7 +296,7 @@ fn no_charset_is_guessed_acp_ref_9() {
     let [warning] = envelope.warnings() else { panic!("{:?}", envelope.warnings()) };
     assert_eq!(warning.code(), WarningCode::CharsetMissing);
     let part = envelope.part("p").unwrap();
-    assert_eq!(part.head().media_type().as_bytes(), "text/plain");
+    assert_eq!(part.head().media_type().as_bytes(), b"text/plain");
     assert!(!part.head().media_type().has_parameter("charset"));
     assert_eq!(part.body(), "caf\u{e9}".as_bytes());
 }

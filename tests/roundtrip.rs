@@ -193,7 +193,7 @@ fn assert_same(envelope: &Envelope, parts: &[(PartName, Given)]) {
     for (read, (name, given)) in envelope.parts().iter().zip(parts) {
         let head = read.head();
         assert_eq!(head.name(), name);
-        assert_eq!(head.media_type().as_bytes(), given.media_type);
+        assert_eq!(head.media_type().as_bytes(), given.media_type.as_bytes());
         assert_eq!(head.filename().as_deref(), given.filename.as_deref());
         assert_eq!(read.body(), &given.content);
         let fields: Vec<_> = head.extra_fields().map(|field| (field.name, field.value)).collect();

@@ -26,7 +26,7 @@ fn long(body: &str) -> Bytes {
     )
 }
 
-fn is_view(data: &Bytes, chunk: &[u8]) -> bool {
+fn is_view(data: &[u8], chunk: &[u8]) -> bool {
     let (data, chunk) = (data.as_ptr_range(), chunk.as_ptr_range());
     chunk.start <= data.start && data.end <= chunk.end
 }

@@ -131,8 +131,7 @@ impl<'a> NewPart<'a> {
     pub(super) fn judge_media_type(&self, config: &Config) -> Result<(), (EncodeErrorKind, usize)> {
         let malformed = |at| (ParseErrorKind::ContentTypeInvalid.into(), at);
         white_space_at_an_end(&self.media_type).map_or(Ok(()), |at| Err(malformed(at)))?;
-        let value = Bytes::copy_from_slice(&self.media_type);
-        let media_type = MediaType::parse(value).map_err(malformed)?;
+        let media_type = MediaType::parse(&self.media_type).map_err(malformed)?;
         media_type.repeated().map_or(Ok(()), |at| Err(malformed(at)))?;
         judge_content_type(&media_type, config).map_err(|kind| (kind.into(), 0))?;
         if lacks_charset(&media_type) && config.refuses(WarningCode::CharsetMissing) {
@@ -187,7 +186,7 @@ impl<'a> From<&'a Part> for NewPart<'a> {
         let fields = head.extra_fields();
         Self {
             name: Some(head.name().as_str().into()),
-            media_type: head.media_type().as_bytes().as_ref().into(),
+            media_type: head.media_type().as_bytes().into(),
             filename: head.filename().map(Filename::Text).or(as_sent),
             fields: fields.map(|field| (field.name.into(), field.value.into())).collect(),
             content: Content::InMemory(part.body().clone()),

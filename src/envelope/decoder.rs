@@ -101,7 +101,7 @@ impl EnvelopeDecoder {
         let form = match content_type {
             ContentType::Json(media_type) => {
                 let spaces = value.iter().take_while(|&&b| b == b' ').count();
-                Form::Json(JsonForm::new(media_type, spaces))
+                Form::Json(JsonForm::new(&media_type, spaces))
             }
             ContentType::FormData(boundary) => {
                 Form::Multipart(Box::new(MultipartForm::new(&boundary, &config)))

@@ -8,7 +8,7 @@ use crate::{
     error::{Location, PartId},
     name::PartName,
     parser::{Meaning, PartHead},
-    syntax::{Disposition, Field, Fields, MediaType},
+    syntax::{Disposition, Field, Fields, MediaType, MediaTypePlace},
 };
 
 /// What is known of a content part before its body comes. It pins the buffer its headers came in.
@@ -16,18 +16,29 @@ use crate::{
 pub struct ContentHead {
     head: PartHead,
     name: PartName,
-    media_type: MediaType,
+    /// `None` where none is sent.
+    media_type: Option<MediaTypePlace>,
     references: Arc<References>,
 }
 
 impl ContentHead {
+    /// `media_type` is a place in the head.
+    pub(super) fn new(
+        head: PartHead,
+        name: PartName,
+        media_type: Option<MediaTypePlace>,
+        references: Arc<References>,
+    ) -> Self {
+        Self { head, name, media_type, references }
+    }
+
     /// The same, without the buffer that the headers came in: to be kept when that buffer is large.
     #[cfg(feature = "spool")]
     pub(crate) fn detached(&self) -> Self {
         Self {
             head: self.head.detached(),
             name: self.name.clone(),
-            media_type: self.media_type.detached(),
+            media_type: self.media_type,
             references: self.references.clone(),
         }
     }
@@ -46,8 +57,9 @@ impl ContentHead {
 
     /// The media type; `text/plain` where none is sent (ACP-HDR-4).
     #[must_use]
-    pub const fn media_type(&self) -> &MediaType {
-        &self.media_type
+    pub fn media_type(&self) -> MediaType<'_> {
+        let sent = self.media_type.map(|place| place.within(self.head.block()));
+        sent.unwrap_or(MediaType::TEXT_PLAIN)
     }
 
     /// The file name for display, never a path (ACP-HDR-6). `None` when there is none, or none that
@@ -109,7 +121,7 @@ impl fmt::Debug for ContentHead {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ContentHead")
             .field("name", &self.name)
-            .field("media_type", &self.media_type)
+            .field("media_type", &self.media_type())
             .field("filename", &self.filename())
             .finish_non_exhaustive()
     }
@@ -123,7 +135,7 @@ impl PartialEq for ContentHead {
             (field.name, field.value)
         }
         self.name == other.name
-            && self.media_type == other.media_type
+            && self.media_type() == other.media_type()
             && self.filename() == other.filename()
             && self.filename_not_utf8() == other.filename_not_utf8()
             && self.extra_fields().map(said).eq(other.extra_fields().map(said))
@@ -141,39 +153,61 @@ pub(crate) fn is_framing(field: &str) -> bool {
 
 /// What a part's fields say, its place in the message aside.
 #[derive(Debug)]
-pub(super) struct HeadFields {
+pub(super) struct HeadFields<'a> {
     /// The name, and where it starts.
     pub(super) name: Option<(PartName, u64)>,
     /// The media type, and where its value starts.
-    pub(super) media_type: Option<(MediaType, u64)>,
+    pub(super) media_type: Option<(MediaType<'a>, u64)>,
 }
 
-impl HeadFields {
+impl<'a> HeadFields<'a> {
     /// Reads the fields line by line, and has `judge_type` judge the media type at its line.
     pub(super) fn read(
-        head: &PartHead,
-        judge_type: impl Fn(&MediaType) -> Result<(), EnvelopeErrorKind>,
+        head: &'a PartHead,
+        judge_type: impl Fn(&MediaType<'_>) -> Result<(), EnvelopeErrorKind>,
     ) -> Result<Self, DecodeError> {
         let mut this = Self { name: None, media_type: None };
+        if let Some(plain) = head.plain() {
+            let at = |place: usize| head.offset() + place as u64;
+            this.take_name(head, plain.name(head.block()), at(plain.name_at()))?;
+            let (media_type, place) = (plain.media_type(head.block()), plain.media_type_at());
+            this.take_type(head, media_type, at(place), judge_type)?;
+            return Ok(this);
+        }
         for meaning in head.meanings() {
             let (at, meaning) = meaning.map_err(|e| this.fault(head, e.kind(), e.offset()))?;
             match meaning {
                 Meaning::Disposition(disposition) => {
-                    let Some(name) = disposition.name() else { continue };
-                    let name_at = at + disposition.name_at() as u64;
-                    let name = PartName::from_bytes(name).map_err(|e| {
-                        let at = name_at + e.position() as u64;
-                        this.fault(head, EnvelopeErrorKind::NameInvalid, at)
-                    })?;
-                    this.name = Some((name, name_at));
+                    if let Some(name) = disposition.name() {
+                        this.take_name(head, name, at + disposition.name_at() as u64)?;
+                    }
                 }
                 Meaning::ContentType(media_type) => {
-                    judge_type(&media_type).map_err(|kind| this.fault(head, kind, at))?;
-                    this.media_type = Some((media_type, at));
+                    this.take_type(head, media_type, at, &judge_type)?;
                 }
             }
         }
         Ok(this)
+    }
+
+    fn take_name(&mut self, head: &PartHead, name: &[u8], at: u64) -> Result<(), DecodeError> {
+        let name = PartName::from_bytes(name).map_err(|e| {
+            self.fault(head, EnvelopeErrorKind::NameInvalid, at + e.position() as u64)
+        })?;
+        self.name = Some((name, at));
+        Ok(())
+    }
+
+    fn take_type(
+        &mut self,
+        head: &PartHead,
+        media_type: MediaType<'a>,
+        at: u64,
+        judge: impl Fn(&MediaType<'_>) -> Result<(), EnvelopeErrorKind>,
+    ) -> Result<(), DecodeError> {
+        judge(&media_type).map_err(|kind| self.fault(head, kind, at))?;
+        self.media_type = Some((media_type, at));
+        Ok(())
     }
 
     fn fault(&self, head: &PartHead, kind: impl Into<DecodeErrorKind>, at: u64) -> DecodeError {
@@ -185,26 +219,22 @@ impl HeadFields {
         PartId::new(head.index(), self.name.as_ref().map(|(name, _)| name.clone()))
     }
 
-    /// The part's head, once it is known to have a name.
-    pub(super) fn into_content(
-        self,
-        head: PartHead,
-        name: PartName,
-        references: Arc<References>,
-    ) -> ContentHead {
-        let media_type = self.media_type.map_or_else(MediaType::text_plain, |(m, _)| m);
-        ContentHead { head, name, media_type, references }
+    /// Where the media type stands in the header block.
+    pub(super) fn media_type_place(&self, head: &PartHead) -> Option<MediaTypePlace> {
+        let (media_type, at) = self.media_type.as_ref()?;
+        let at = usize::try_from(at - head.offset()).ok()?;
+        Some(MediaTypePlace::new(media_type, at))
     }
 }
 
 /// ACP-CTL-1: the first part is `application/json`.
-pub(super) fn judge_control_type(media_type: &MediaType) -> Result<(), EnvelopeErrorKind> {
+pub(super) fn judge_control_type(media_type: &MediaType<'_>) -> Result<(), EnvelopeErrorKind> {
     if media_type.is("application/json") { Ok(()) } else { Err(EnvelopeErrorKind::ControlNotJson) }
 }
 
 /// ACP-NAME-3 and ACP-CTL-6: no later part is multipart, or `application/json`.
 pub(crate) fn judge_content_type(
-    media_type: &MediaType,
+    media_type: &MediaType<'_>,
     config: &Config,
 ) -> Result<(), EnvelopeErrorKind> {
     if media_type.type_().eq_ignore_ascii_case("multipart") {
@@ -217,6 +247,6 @@ pub(crate) fn judge_content_type(
 }
 
 /// ACP-REF-9: text says which charset it is in.
-pub(crate) fn lacks_charset(media_type: &MediaType) -> bool {
+pub(crate) fn lacks_charset(media_type: &MediaType<'_>) -> bool {
     media_type.type_().eq_ignore_ascii_case("text") && !media_type.has_parameter("charset")
 }

@@ -11,9 +11,9 @@ use crate::{
 
 #[derive(Debug)]
 pub(super) struct JsonForm {
-    media_type: MediaType,
-    /// Where the media type starts in the Content-Type value.
-    media_type_at: usize,
+    charset: Option<Vec<u8>>,
+    /// Where the charset is in the Content-Type value, or the media type, where there is none.
+    label: usize,
     document: Pieces,
     /// Bytes of the message taken so far.
     offset: u64,
@@ -24,9 +24,18 @@ pub(super) struct JsonForm {
 }
 
 impl JsonForm {
-    pub(super) fn new(media_type: MediaType, media_type_at: usize) -> Self {
-        let document = Pieces::default();
-        Self { media_type, media_type_at, document, offset: 0, finished: false, done: false }
+    /// `media_type` starts at byte `at` of the Content-Type value.
+    pub(super) fn new(media_type: &MediaType<'_>, at: usize) -> Self {
+        let charset = media_type.parameter("charset");
+        let label = at + media_type.position("charset").unwrap_or_default();
+        Self {
+            charset,
+            label,
+            document: Pieces::default(),
+            offset: 0,
+            finished: false,
+            done: false,
+        }
     }
 
     pub(super) fn finish(&mut self) {
@@ -59,10 +68,8 @@ impl JsonForm {
         }
         self.done = true;
         let raw = self.document.take();
-        let charset = self.media_type.parameter("charset");
-        let label = self.media_type.position("charset").unwrap_or_default();
-        let label = Location::ContentType(self.media_type_at + label);
-        let control = shared.judge(raw, charset.as_deref(), None, 0, label)?;
+        let label = Location::ContentType(self.label);
+        let control = shared.judge(raw, self.charset.as_deref(), None, 0, label)?;
         shared.judge_references(|_| false)?;
         Ok(Status::Item(Item::Control(control)))
     }

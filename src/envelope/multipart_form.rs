@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Config, DecodeError, EnvelopeErrorKind, Item, WarningCode,
+    Config, ContentHead, DecodeError, EnvelopeErrorKind, Item, WarningCode,
     decoder::Shared,
     head::{HeadFields, judge_content_type, judge_control_type, lacks_charset},
     pieces::Pieces,
@@ -178,7 +178,8 @@ impl MultipartForm {
             shared.warn(WarningCode::UnreferencedPart, name_at, Some(part.clone()))?;
         }
         self.current = Some(part);
-        Ok(Item::PartStart(fields.into_content(head, name, references)))
+        let media_type = fields.media_type_place(&head);
+        Ok(Item::PartStart(ContentHead::new(head, name, media_type, references)))
     }
 
     /// The parser's error, with what the message's rules add to it.

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 
 use super::{ParseError, ParseErrorKind};
-use crate::syntax::{Disposition, Field, Fields, MediaType};
+use crate::syntax::{Disposition, Field, Fields, MediaType, PlainHead};
 
 /// The header block of a part, its bytes checked (ACP-HDR-1). It pins the buffer it came in.
 #[derive(Debug, Clone)]
@@ -11,6 +11,8 @@ pub struct PartHead {
     index: usize,
     offset: u64,
     block: Bytes,
+    /// What the block says, where it was recognised at once.
+    plain: Option<PlainHead>,
 }
 
 /// What `form-data` says of a part (RFC 7578).
@@ -22,13 +24,13 @@ pub struct FormDataHead<'a> {
     /// The whole disposition, with the file name.
     pub disposition: Disposition<'a>,
     /// The media type; `text/plain` where none is sent.
-    pub media_type: MediaType,
+    pub media_type: MediaType<'a>,
 }
 
 impl PartHead {
     /// `block` is a scanned header block with its blank line; `offset` says where it starts.
-    pub(super) fn new(index: usize, offset: u64, block: Bytes) -> Self {
-        Self { index, offset, block }
+    pub(super) fn new(index: usize, offset: u64, block: Bytes, plain: Option<PlainHead>) -> Self {
+        Self { index, offset, block, plain }
     }
 
     /// The same, in a buffer of its own.
@@ -60,6 +62,11 @@ impl PartHead {
         self.body_offset() - 2
     }
 
+    /// The header block, blank line and all.
+    pub(crate) fn block(&self) -> &[u8] {
+        &self.block
+    }
+
     /// The fields in the order sent, known and unknown ones.
     #[must_use]
     pub fn fields(&self) -> Fields<'_> {
@@ -73,6 +80,13 @@ impl PartHead {
     /// `header_duplicate`, `disposition_invalid`, `content_type_invalid`, `transfer_encoding`, line
     /// by line; then `name_missing`.
     pub fn form_data(&self) -> Result<FormDataHead<'_>, ParseError> {
+        if let Some(plain) = &self.plain {
+            return Ok(FormDataHead {
+                name: plain.name(&self.block),
+                disposition: plain.disposition(&self.block),
+                media_type: plain.media_type(&self.block),
+            });
+        }
         let (mut disposition, mut media_type) = (None, None);
         for meaning in self.meanings() {
             match meaning?.1 {
@@ -84,8 +98,13 @@ impl PartHead {
         let Some((name, disposition)) = named else {
             return Err(self.error(ParseErrorKind::NameMissing, self.blank_line()));
         };
-        let media_type = media_type.unwrap_or_else(MediaType::text_plain);
+        let media_type = media_type.unwrap_or(MediaType::TEXT_PLAIN);
         Ok(FormDataHead { name, disposition, media_type })
+    }
+
+    /// What the fields mean, where that was recognised at once.
+    pub(crate) const fn plain(&self) -> Option<&PlainHead> {
+        self.plain.as_ref()
     }
 
     /// What the fields mean, line by line (ACP-HDR-7), each with the byte of the message at which
@@ -106,7 +125,7 @@ const KNOWN: [&str; 3] = ["content-disposition", "content-type", "content-transf
 #[derive(Debug)]
 pub(crate) enum Meaning<'a> {
     Disposition(Disposition<'a>),
-    ContentType(MediaType),
+    ContentType(MediaType<'a>),
 }
 
 /// Iterator of [`PartHead::meanings`].
@@ -131,7 +150,7 @@ impl<'a> Meanings<'a> {
             0 => Disposition::parse(field.value)
                 .map(|disposition| Some((value, Meaning::Disposition(disposition))))
                 .map_err(|at| fault(ParseErrorKind::DispositionInvalid, at)),
-            1 => MediaType::parse(field.value_in(&self.head.block))
+            1 => MediaType::parse(field.value)
                 .and_then(|media_type| match media_type.repeated() {
                     Some(at) => Err(at),
                     None => Ok(Some((value, Meaning::ContentType(media_type)))),

@@ -174,10 +174,8 @@ impl Parser {
         }
         loop {
             match self.step(input) {
-                Ok(Step::Again) => {}
-                Ok(Step::Emit(event)) => return Ok(Status::Item(event)),
-                Ok(Step::NeedInput) => return Ok(Status::NeedInput),
-                Ok(Step::End) => return Ok(Status::End),
+                Ok(None) => {}
+                Ok(Some(status)) => return Ok(status),
                 Err(error) => {
                     self.failed = Some(error.clone());
                     return Err(error);
@@ -209,7 +207,7 @@ impl Parser {
             State::PartDue => return self.part_due(),
             State::CloseDue { offset } => {
                 self.state = State::Epilogue(Tail::Start);
-                return Ok(Step::Emit(Event::Close { offset }));
+                return Ok(Some(Status::Item(Event::Close { offset })));
             }
             _ => {}
         }
@@ -223,7 +221,7 @@ impl Parser {
             } else if self.finished {
                 self.at_end()
             } else {
-                Ok(Step::NeedInput)
+                Ok(Some(Status::NeedInput))
             };
         }
         match self.state {
@@ -231,7 +229,7 @@ impl Parser {
             State::DelimiterLine(line) => self.delimiter_line(line, input, visible),
             State::Head => self.head(input, visible),
             State::Epilogue(tail) => Ok(self.epilogue(tail, input, visible)),
-            State::PartDue | State::CloseDue { .. } => Ok(Step::Again),
+            State::PartDue | State::CloseDue { .. } => Ok(None),
         }
     }
 
@@ -244,9 +242,9 @@ impl Parser {
             State::DelimiterLine(Line::CloseEnd) => Err(self.malformed_delimiter(self.offset)),
             State::Epilogue(Tail::Cr) => {
                 self.state = State::Epilogue(Tail::Text);
-                Ok(Step::Emit(Event::Epilogue { offset: self.offset }))
+                Ok(Some(Status::Item(Event::Epilogue { offset: self.offset })))
             }
-            State::Epilogue(_) => Ok(Step::End),
+            State::Epilogue(_) => Ok(Some(Status::End)),
             _ => Err(ParseError::new(ParseErrorKind::Truncated, self.offset, None)),
         }
     }

@@ -1,7 +1,9 @@
 //! The states of the parser and their transitions, one method a state.
 
-use super::{Event, Input, ParseError, ParseErrorKind, Parser, PartHead};
-use crate::syntax::{BlockScan, Delimiter, Scanned};
+use bytes::Bytes;
+
+use super::{Event, Input, ParseError, ParseErrorKind, Parser, PartHead, Status};
+use crate::syntax::{BlockScan, Delimiter, PlainHead, Scanned};
 
 /// The most spaces and tabs between a delimiter and the end of its line (ACP-FRM-2).
 const MAX_PADDING: u16 = 256;
@@ -51,13 +53,11 @@ pub(super) enum Tail {
     Text,
 }
 
-/// What one transition has led to.
-#[derive(Debug)]
-pub(super) enum Step {
-    Again,
-    Emit(Event),
-    NeedInput,
-    End,
+/// What one transition has led to: an answer, or nothing yet.
+pub(super) type Step = Option<Status<Event>>;
+
+fn emit(event: Event) -> Step {
+    Some(Status::Item(event))
 }
 
 impl Parser {
@@ -76,7 +76,7 @@ impl Parser {
             if matched == chunk.len() {
                 self.held += matched;
                 self.skip(input, matched);
-                return Ok(Step::Again);
+                return Ok(None);
             }
             // The match is broken: what was held is text, and what it matched here is text too.
             self.certain = self.offset + matched as u64;
@@ -90,7 +90,7 @@ impl Parser {
         let certain =
             |at| self.certain.max(self.offset + self.delimiter.certain_at(chunk, at) as u64);
         let step = if hit.text == 0 {
-            Step::Again
+            None
         } else if self.state == State::Preamble {
             let offset = certain(0);
             self.skip(input, hit.text);
@@ -102,7 +102,7 @@ impl Parser {
             }
             self.part_len += hit.text as u64;
             self.offset += hit.text as u64;
-            Step::Emit(Event::Data(input.take(hit.text)))
+            emit(Event::Data(input.take(hit.text)))
         };
         if hit.matched == self.delimiter.len() {
             self.delimiter_found(input, hit.matched)?;
@@ -122,14 +122,14 @@ impl Parser {
         if self.part_len > self.max_part_bytes {
             return Err(self.part_too_large(self.certain));
         }
-        Ok(Step::Emit(Event::Data(self.delimiter.slice(start, end))))
+        Ok(emit(Event::Data(self.delimiter.slice(start, end))))
     }
 
     fn report_preamble(&mut self, offset: u64) -> Step {
         if std::mem::replace(&mut self.preamble, true) {
-            return Step::Again;
+            return None;
         }
-        Step::Emit(Event::Preamble { offset })
+        emit(Event::Preamble { offset })
     }
 
     /// The delimiter is complete with the next `rest` bytes.
@@ -140,7 +140,7 @@ impl Parser {
             return Err(self.malformed_delimiter(self.offset - 1));
         }
         self.state = State::DelimiterLine(Line::Start);
-        Ok(Step::Again)
+        Ok(None)
     }
 
     /// The rest of a delimiter line.
@@ -151,6 +151,10 @@ impl Parser {
         visible: usize,
     ) -> Result<Step, ParseError> {
         let chunk = input.bytes().get(..visible).unwrap_or_default();
+        if line == Line::Start && chunk.starts_with(b"\r\n") {
+            self.skip(input, 2);
+            return Ok(self.line_complete(false, self.offset - 1));
+        }
         for (i, &b) in chunk.iter().enumerate() {
             let offset = self.offset + i as u64;
             line = match (line, b) {
@@ -172,16 +176,16 @@ impl Parser {
         }
         self.state = State::DelimiterLine(line);
         self.skip(input, visible);
-        Ok(Step::Again)
+        Ok(None)
     }
 
     /// A delimiter line is complete: the part before it, if any, has ended.
     pub(super) fn line_complete(&mut self, close: bool, offset: u64) -> Step {
         self.state = if close { State::CloseDue { offset } } else { State::PartDue };
         if self.parts == 0 {
-            return Step::Again;
+            return None;
         }
-        Step::Emit(Event::PartEnd { len: self.part_len })
+        emit(Event::PartEnd { len: self.part_len })
     }
 
     /// Counts the part that a delimiter line has opened.
@@ -195,7 +199,7 @@ impl Parser {
         self.state = State::Head;
         self.scan = BlockScan::new();
         self.block_at = self.offset;
-        Ok(Step::Again)
+        Ok(None)
     }
 
     /// A header block.
@@ -206,6 +210,14 @@ impl Parser {
     ) -> Result<Step, ParseError> {
         let chunk = input.bytes().get(..visible).unwrap_or_default();
         let (max_bytes, max_fields) = (self.limits.max_header_bytes, self.limits.max_headers);
+        if self.offset == self.block_at
+            && let Some((plain, len)) = PlainHead::read(chunk)
+            && len - "\r\n".len() <= max_bytes
+            && PlainHead::FIELDS <= max_fields
+        {
+            let block = input.take(len);
+            return Ok(self.head_complete(len, block, Some(plain)));
+        }
         let scanned = self.scan.scan(chunk, self.delimiter.line(), max_bytes, max_fields);
         let fault = |kind, at: usize| {
             Err(ParseError::new(kind, self.offset + at as u64, Some(self.parts - 1)))
@@ -219,23 +231,29 @@ impl Parser {
             Scanned::Partial => {
                 self.block.extend_from_slice(chunk);
                 self.skip(input, visible);
-                Ok(Step::Again)
+                Ok(None)
             }
             Scanned::Complete(len) => {
-                self.offset += len as u64;
-                let block = if self.block.is_empty() {
-                    input.take(len)
-                } else {
-                    self.block.extend_from_slice(&input.take(len));
-                    self.block.split().freeze()
-                };
-                self.state = State::Body;
-                (self.held, self.assumed) = (Delimiter::CRLF, Delimiter::CRLF);
-                (self.part_len, self.max_part_bytes) = (0, self.limits.max_part_bytes);
-                let head = PartHead::new(self.parts - 1, self.block_at, block);
-                Ok(Step::Emit(Event::PartStart(head)))
+                if self.block.is_empty() {
+                    let block = input.take(len);
+                    return Ok(self.head_complete(len, block, None));
+                }
+                self.block.extend_from_slice(&input.take(len));
+                let block = self.block.split().freeze();
+                let plain = PlainHead::read(&block).map(|(plain, _)| plain);
+                Ok(self.head_complete(len, block, plain))
             }
         }
+    }
+
+    /// A header block is complete with the next `len` bytes.
+    fn head_complete(&mut self, len: usize, block: Bytes, plain: Option<PlainHead>) -> Step {
+        self.offset += len as u64;
+        self.state = State::Body;
+        (self.held, self.assumed) = (Delimiter::CRLF, Delimiter::CRLF);
+        (self.part_len, self.max_part_bytes) = (0, self.limits.max_part_bytes);
+        let head = PartHead::new(self.parts - 1, self.block_at, block, plain);
+        emit(Event::PartStart(head))
     }
 
     /// Everything after the close delimiter line.
@@ -260,7 +278,7 @@ impl Parser {
         }
         self.state = State::Epilogue(tail);
         self.skip(input, visible);
-        found.map_or(Step::Again, |offset| Step::Emit(Event::Epilogue { offset }))
+        found.and_then(|offset| emit(Event::Epilogue { offset }))
     }
 
     fn skip(&mut self, input: &mut impl Input, n: usize) {

@@ -1,14 +1,39 @@
 //! Classes of bytes (RFC 9110 §5.6, RFC 2046 §5.1.1) and trimming.
 
+/// A set of bytes. Whether a byte is in it is a load, instead of a tree of comparisons.
+struct Set([bool; 256]);
+
+impl Set {
+    #[expect(clippy::indexing_slicing, reason = "a byte is an index of 256 entries")]
+    const fn new(mut bytes: &[u8]) -> Self {
+        let mut set = [false; 256];
+        while let [b, rest @ ..] = bytes {
+            set[*b as usize] = true;
+            bytes = rest;
+        }
+        Self(set)
+    }
+
+    fn has(&self, b: u8) -> bool {
+        self.0.get(usize::from(b)).is_some_and(|&has| has)
+    }
+}
+
 /// `tchar` (RFC 9110 §5.6.2).
-pub(crate) const fn is_token(b: u8) -> bool {
-    matches!(b, b'!' | b'#' | b'$' | b'%' | b'&' | b'\'' | b'*' | b'+' | b'-' | b'.'
-        | b'^' | b'_' | b'`' | b'|' | b'~' | b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z')
+pub(crate) fn is_token(b: u8) -> bool {
+    static TOKEN: Set =
+        Set::new(b"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz");
+    TOKEN.has(b)
 }
 
 /// What a field value may hold (RFC 9110 §5.5): VCHAR, SP, HTAB, obs-text.
 pub(crate) const fn is_field_value(b: u8) -> bool {
     matches!(b, b'\t' | b' '..=b'~' | 0x80..)
+}
+
+/// Whether all of `bytes` may stand in a field value. Looks at all of them, many at once.
+pub(crate) fn is_all_field_value(bytes: &[u8]) -> bool {
+    bytes.iter().fold(true, |all, &b| all & is_field_value(b))
 }
 
 /// A control character of ASCII.
@@ -22,9 +47,10 @@ pub(crate) const fn is_ows(b: u8) -> bool {
 }
 
 /// `bchars` (RFC 2046 §5.1.1).
-pub(crate) const fn is_boundary(b: u8) -> bool {
-    matches!(b, b'0'..=b'9' | b'A'..=b'Z' | b'a'..=b'z' | b'\'' | b'(' | b')' | b'+' | b'_' | b','
-        | b'-' | b'.' | b'/' | b':' | b'=' | b'?' | b' ')
+pub(crate) fn is_boundary(b: u8) -> bool {
+    static BOUNDARY: Set =
+        Set::new(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'()+_,-./:=? ");
+    BOUNDARY.has(b)
 }
 
 /// How many bytes at the start of `bytes` satisfy `class`.

@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use bytes::Bytes;
-
 use super::{
     Boundary, MediaType,
     boundary::MAX_BOUNDARY_CHARS,
@@ -25,14 +23,14 @@ use crate::{Limits, error::Category};
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum ContentType {
+pub enum ContentType<'a> {
     /// `application/json`: the control document alone.
-    Json(MediaType),
+    Json(MediaType<'a>),
     /// `multipart/form-data`: the control part first, then content parts.
     FormData(Boundary),
 }
 
-impl ContentType {
+impl<'a> ContentType<'a> {
     /// Reads a Content-Type value; spaces around it are trimmed.
     ///
     /// # Errors
@@ -40,12 +38,12 @@ impl ContentType {
     /// `content_type_invalid`, `content_type_unsupported`, `boundary_missing`, `boundary_invalid`,
     /// `limit_boundary`: first the grammar of the whole value is judged, then parameters given
     /// twice, then the type, then the boundary.
-    pub fn parse(value: &[u8], limits: &Limits) -> Result<Self, ContentTypeError> {
+    pub fn parse(value: &'a [u8], limits: &Limits) -> Result<Self, ContentTypeError> {
         let (start, value) = trim(value, |b| b == b' ');
         let fault = |kind, at: usize| ContentTypeError { kind, at: start + at };
 
         let control = value.iter().position(|&b| is_control(b));
-        let media_type = match (MediaType::parse(Bytes::copy_from_slice(value)), control) {
+        let media_type = match (MediaType::parse(value), control) {
             (Ok(media_type), None) => media_type,
             (Ok(_), Some(at)) => return Err(fault(ContentTypeErrorKind::Malformed, at)),
             (Err(at), control) => {
@@ -71,7 +69,7 @@ impl ContentType {
 }
 
 /// ACP-CT-2 and ACP-CT-4: the first parameter that may not stand where it does.
-fn judge_parameters(media_type: &MediaType) -> Result<(), (ContentTypeErrorKind, usize)> {
+fn judge_parameters(media_type: &MediaType<'_>) -> Result<(), (ContentTypeErrorKind, usize)> {
     let repeated = first_repeated(media_type.raw_parameters());
     let extended = media_type.parameters().find(|parameter| parameter.starts_with("boundary*"));
     let first = repeated.into_iter().chain(extended).min_by_key(|parameter| parameter.at);

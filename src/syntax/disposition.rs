@@ -17,14 +17,28 @@ use super::{
 /// assert_eq!(d.filename().as_deref(), Some("a\"b.txt"));
 /// assert_eq!(Disposition::parse(b"attachment; name=doc").unwrap_err(), 0);
 /// ```
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Disposition<'a> {
-    name: Option<Parameter<'a>>,
-    filename: Option<Parameter<'a>>,
-    filename_ext: Option<Parameter<'a>>,
+    name: Option<Value<'a>>,
+    filename: Option<Value<'a>>,
+    filename_ext: Option<Value<'a>>,
+}
+
+/// The value of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Value<'a> {
+    /// As sent, without the quotes; escapes are not undone.
+    pub(super) text: &'a [u8],
+    /// Where `text` starts in the field value.
+    pub(super) at: usize,
+    pub(super) quoted: bool,
 }
 
 impl<'a> Disposition<'a> {
+    pub(super) const fn of(name: Value<'a>, filename: Option<Value<'a>>) -> Self {
+        Self { name: Some(name), filename, filename_ext: None }
+    }
+
     /// Reads a field value without white space at its ends.
     ///
     /// # Errors
@@ -43,12 +57,14 @@ impl<'a> Disposition<'a> {
         let mut forbidden = None;
         for parameter in parameters.clone() {
             let parameter = parameter?;
+            let Parameter { value: text, value_at: at, quoted, .. } = parameter;
+            let value = Value { text, at, quoted };
             if parameter.is("name") {
-                this.name.get_or_insert(parameter);
+                this.name.get_or_insert(value);
             } else if parameter.is("filename") {
-                this.filename.get_or_insert(parameter);
+                this.filename.get_or_insert(value);
             } else if parameter.is("filename*") {
-                this.filename_ext.get_or_insert(parameter);
+                this.filename_ext.get_or_insert(value);
             } else if parameter.starts_with("name*") || parameter.starts_with("filename*") {
                 forbidden.get_or_insert(parameter.at);
             }
@@ -66,12 +82,12 @@ impl<'a> Disposition<'a> {
     /// The name as sent, without quotes: no escape is undone.
     #[must_use]
     pub fn name(&self) -> Option<&'a [u8]> {
-        self.name.map(|parameter| parameter.value)
+        self.name.map(|value| value.text)
     }
 
     /// Where the name starts in the field value.
     pub(crate) fn name_at(&self) -> usize {
-        self.name.map_or(0, |parameter| parameter.value_at)
+        self.name.map_or(0, |value| value.at)
     }
 
     /// The file name for display, never a path (ACP-HDR-6): `filename*` when it is valid UTF-8
@@ -80,23 +96,23 @@ impl<'a> Disposition<'a> {
     #[must_use]
     pub fn filename(&self) -> Option<Cow<'a, str>> {
         self.filename_ext
-            .and_then(|parameter| extended(&parameter))
+            .and_then(|value| extended(&value))
             .map(Cow::Owned)
-            .or_else(|| self.filename.and_then(|parameter| displayed(&parameter)))
+            .or_else(|| self.filename.and_then(|value| displayed(&value)))
     }
 
     /// The bytes of `filename` as sent, without quotes; those of `filename*` when it stands alone.
     #[must_use]
     pub fn filename_bytes(&self) -> Option<&'a [u8]> {
-        self.filename.or(self.filename_ext).map(|parameter| parameter.value)
+        self.filename.or(self.filename_ext).map(|value| value.text)
     }
 }
 
 /// `UTF-8'language'value` (RFC 8187 §3.2.1); `None` when it is anything else.
-fn extended(parameter: &Parameter<'_>) -> Option<String> {
-    let mut pieces = parameter.value.splitn(3, |&b| b == b'\'');
+fn extended(sent: &Value<'_>) -> Option<String> {
+    let mut pieces = sent.text.splitn(3, |&b| b == b'\'');
     let (charset, _language, value) = (pieces.next()?, pieces.next()?, pieces.next()?);
-    if parameter.quoted || !charset.eq_ignore_ascii_case(b"utf-8") {
+    if sent.quoted || !charset.eq_ignore_ascii_case(b"utf-8") {
         return None;
     }
     let mut decoded = Vec::with_capacity(value.len());
@@ -121,8 +137,8 @@ fn hex_digit(b: u8) -> Option<u8> {
 }
 
 /// `\"` and `\\` (quoted-string) and `%22`, `%0D`, `%0A` (WHATWG) undone, all else kept.
-fn displayed<'a>(parameter: &Parameter<'a>) -> Option<Cow<'a, str>> {
-    let text = std::str::from_utf8(parameter.value).ok()?;
+fn displayed<'a>(sent: &Value<'a>) -> Option<Cow<'a, str>> {
+    let text = std::str::from_utf8(sent.text).ok()?;
     if !text.contains(['\\', '%']) {
         return Some(Cow::Borrowed(text));
     }
@@ -132,7 +148,7 @@ fn displayed<'a>(parameter: &Parameter<'a>) -> Option<Cow<'a, str>> {
         let escapes = [("\\\"", '"'), ("\\\\", '\\'), ("%22", '"'), ("%0D", '\r'), ("%0A", '\n')];
         let escape = escapes
             .into_iter()
-            .filter(|(escape, _)| parameter.quoted || !escape.starts_with('\\'))
+            .filter(|(escape, _)| sent.quoted || !escape.starts_with('\\'))
             .find(|(escape, _)| rest.starts_with(escape));
         let (len, c) =
             escape.map_or_else(|| (first.len_utf8(), first), |(escape, c)| (escape.len(), c));

@@ -1,9 +1,8 @@
 //! The header block of a part: its scan byte by byte (ACP-HDR-1), and its fields.
 
-use bytes::Bytes;
-use memchr::{memchr, memmem};
+use memchr::memchr;
 
-use super::bytes::{is_field_value, is_ows, is_token, run, trim};
+use super::bytes::{is_all_field_value, is_field_value, is_ows, is_token, run, trim};
 
 /// Where the scan of a header block stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +58,16 @@ impl BlockScan {
     ) -> Scanned {
         let mut i = 0;
         while let Some(&b) = chunk.get(i) {
+            if self.at == At::LineStart && self.fields < max_fields {
+                let rest = chunk.get(i..).unwrap_or_default();
+                let rest = rest.get(..max_bytes - self.len).unwrap_or(rest);
+                if let Some(line) = faultless_line(rest, delimiter) {
+                    self.len += line;
+                    self.fields += 1;
+                    i += line;
+                    continue;
+                }
+            }
             match (self.at, b) {
                 (At::LineStart, b'\r') => {
                     self.at = At::BlankLine;
@@ -119,6 +128,20 @@ impl BlockScan {
     }
 }
 
+/// The length of the line at the start of `rest`, where all of it is there and there is nothing wrong
+/// with it. Whatever else there is, is for the scan byte by byte to say.
+fn faultless_line(rest: &[u8], delimiter: &[u8]) -> Option<usize> {
+    let end = memchr(b'\r', rest)?;
+    let (line, line_end) = rest.split_at_checked(end)?;
+    let (name, value) = line.split_at_checked(run(line, is_token))?;
+    let faultless = line_end.starts_with(b"\r\n")
+        && !name.is_empty()
+        && value.first() == Some(&b':')
+        && is_all_field_value(value)
+        && !line.starts_with(delimiter);
+    faultless.then_some(end + 2)
+}
+
 /// A header field of a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -138,11 +161,6 @@ impl Field<'_> {
     #[must_use]
     pub fn is(&self, name: &str) -> bool {
         self.name.eq_ignore_ascii_case(name)
-    }
-
-    /// The value as a view of `block`, the header block the field stands in.
-    pub(crate) fn value_in(&self, block: &Bytes) -> Bytes {
-        block.slice(self.value_at..self.value_at + self.value.len())
     }
 }
 
@@ -164,8 +182,8 @@ impl<'a> Iterator for Fields<'a> {
 
     fn next(&mut self) -> Option<Self::Item> {
         let rest = self.block.get(self.at..)?;
-        let line = rest.get(..memmem::find(rest, b"\r\n")?)?;
-        let (name, value) = line.split_at_checked(memchr(b':', line)?)?;
+        let line = rest.get(..memchr(b'\r', rest)?)?;
+        let (name, value) = line.split_at_checked(run(line, is_token))?;
         let (spaces, trimmed) = trim(value.get(1..)?, is_ows);
         let at = self.at;
         self.at += line.len() + 2;

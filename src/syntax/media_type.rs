@@ -2,40 +2,42 @@
 
 use std::{fmt, ops::Range};
 
-use bytes::Bytes;
-
 use super::{
     bytes::{is_token, run},
     parameters::{Parameter, Parameters, first_repeated},
 };
 
-/// A media type as it was sent: `type/subtype` and parameters, valid by construction.
+/// A media type as it was sent: `type/subtype` and parameters, valid by construction. It borrows
+/// the field value.
 ///
 /// ```
 /// use acp_envelope::syntax::MediaType;
 ///
-/// let media_type = MediaType::parse("Text/CSV; charset=\"utf-8\"".into()).unwrap();
+/// let media_type = MediaType::parse(b"Text/CSV; charset=\"utf-8\"").unwrap();
 /// assert!(media_type.is("text/csv"));
 /// assert_eq!(media_type.parameter("charset").unwrap(), b"utf-8");
 /// assert_eq!(media_type.mime().unwrap(), "text/csv; charset=utf-8");
-/// assert_eq!(MediaType::parse("text".into()).unwrap_err(), 4);
+/// assert_eq!(MediaType::parse(b"text").unwrap_err(), 4);
 /// ```
-#[derive(Clone, PartialEq, Eq)]
-pub struct MediaType {
-    field: Bytes,
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct MediaType<'a> {
+    field: &'a [u8],
     slash: usize,
     essence_end: usize,
 }
 
-impl MediaType {
+impl<'a> MediaType<'a> {
+    /// `text/plain`, which a part without Content-Type has (RFC 7578 §4.4).
+    pub(crate) const TEXT_PLAIN: Self = Self { field: b"text/plain", slash: 4, essence_end: 10 };
+
     /// Reads a field value without white space at its ends. A parameter given twice is left to the
     /// caller, since it is not a matter of grammar.
     ///
     /// # Errors
     ///
     /// The byte at which the grammar of RFC 9110 §8.3.1 breaks.
-    pub fn parse(field: Bytes) -> Result<Self, usize> {
-        let slash = run(&field, is_token);
+    pub fn parse(field: &'a [u8]) -> Result<Self, usize> {
+        let slash = run(field, is_token);
         if slash == 0 || field.get(slash) != Some(&b'/') {
             return Err(slash);
         }
@@ -44,44 +46,38 @@ impl MediaType {
         if essence_end == subtype {
             return Err(essence_end);
         }
-        for parameter in Parameters::new(&field, essence_end) {
+        for parameter in Parameters::new(field, essence_end) {
             parameter?;
         }
         Ok(Self { field, slash, essence_end })
     }
 
-    /// `text/plain`, which a part without Content-Type has (RFC 7578 §4.4).
-    pub(crate) const fn text_plain() -> Self {
-        Self { field: Bytes::from_static(b"text/plain"), slash: 4, essence_end: 10 }
-    }
-
-    /// The same, in a buffer of its own.
-    #[cfg(feature = "spool")]
-    pub(crate) fn detached(&self) -> Self {
-        Self { field: Bytes::copy_from_slice(&self.field), ..*self }
+    /// `field` is a type of `slash` bytes, a slash and a subtype.
+    pub(super) const fn plain(field: &'a [u8], slash: usize) -> Self {
+        Self { field, slash, essence_end: field.len() }
     }
 
     /// The field value as sent. Quoted parameter values may hold bytes that are not UTF-8.
     #[must_use]
-    pub const fn as_bytes(&self) -> &Bytes {
-        &self.field
+    pub const fn as_bytes(&self) -> &'a [u8] {
+        self.field
     }
 
     /// `type/subtype` as sent, without parameters.
     #[must_use]
-    pub fn essence(&self) -> &str {
+    pub fn essence(&self) -> &'a str {
         self.ascii(0..self.essence_end)
     }
 
     /// The type as sent, such as `text`.
     #[must_use]
-    pub fn type_(&self) -> &str {
+    pub fn type_(&self) -> &'a str {
         self.ascii(0..self.slash)
     }
 
     /// The subtype as sent, such as `plain` or `ld+json`.
     #[must_use]
-    pub fn subtype(&self) -> &str {
+    pub fn subtype(&self) -> &'a str {
         self.ascii(self.slash + 1..self.essence_end)
     }
 
@@ -138,35 +134,57 @@ impl MediaType {
         first_repeated(self.raw_parameters()).map(|parameter| parameter.at)
     }
 
-    pub(crate) fn parameters(&self) -> impl Iterator<Item = Parameter<'_>> {
+    pub(crate) fn parameters(&self) -> impl Iterator<Item = Parameter<'a>> {
         self.raw_parameters().flatten()
     }
 
     /// The parameters as they are read: all `Ok`, as `parse` has seen.
-    pub(crate) fn raw_parameters(&self) -> Parameters<'_> {
-        Parameters::new(&self.field, self.essence_end)
+    pub(crate) fn raw_parameters(&self) -> Parameters<'a> {
+        Parameters::new(self.field, self.essence_end)
     }
 
-    fn find(&self, name: &str) -> Option<Parameter<'_>> {
+    fn find(&self, name: &str) -> Option<Parameter<'a>> {
         self.parameters().find(|parameter| parameter.is(name))
     }
 
     /// A piece of the essence: tokens and a slash, so ASCII.
-    fn ascii(&self, range: Range<usize>) -> &str {
+    fn ascii(&self, range: Range<usize>) -> &'a str {
         std::str::from_utf8(self.field.get(range).unwrap_or_default()).unwrap_or_default()
     }
 }
 
-impl fmt::Debug for MediaType {
+/// Where a media type stands in a header block, and how it divides.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct MediaTypePlace {
+    value: (usize, usize),
+    slash: usize,
+    essence_end: usize,
+}
+
+impl MediaTypePlace {
+    /// Of `media_type`, whose field value starts at byte `at` of the block.
+    pub(crate) const fn new(media_type: &MediaType<'_>, at: usize) -> Self {
+        let MediaType { field, slash, essence_end } = *media_type;
+        Self { value: (at, at + field.len()), slash, essence_end }
+    }
+
+    /// The media type, in the block it was read from.
+    pub(crate) fn within<'a>(&self, block: &'a [u8]) -> MediaType<'a> {
+        let Self { value: (start, end), slash, essence_end } = *self;
+        MediaType { field: block.get(start..end).unwrap_or_default(), slash, essence_end }
+    }
+}
+
+impl fmt::Debug for MediaType<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("MediaType").field(&self.field).finish()
+        write!(f, "MediaType(b\"{}\")", self.field.escape_ascii())
     }
 }
 
 /// As sent, with bytes that are no printable ASCII escaped.
-impl fmt::Display for MediaType {
+impl fmt::Display for MediaType<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match std::str::from_utf8(&self.field) {
+        match std::str::from_utf8(self.field) {
             Ok(text) if !text.contains(char::is_control) => f.write_str(text),
             _ => write!(f, "{}", self.field.escape_ascii()),
         }
@@ -182,13 +200,13 @@ mod tests {
         for (field, at) in
             [("", 0), ("text", 4), ("/x", 0), ("text/", 5), ("a/b c", 4), ("a/b; x", 6)]
         {
-            assert_eq!(MediaType::parse(field.into()).unwrap_err(), at, "{field:?}");
+            assert_eq!(MediaType::parse(field.as_bytes()).unwrap_err(), at, "{field:?}");
         }
     }
 
     #[test]
     fn callers_get_a_mime_acp_hdr_4() {
-        let mime = |field: &'static str| MediaType::parse(field.into()).unwrap().mime();
+        let mime = |field: &str| MediaType::parse(field.as_bytes()).unwrap().mime();
         assert_eq!(
             mime("video/mp4; codecs=\"a,b;c\"; w=1").unwrap().get_param("codecs").unwrap(),
             "a,b;c"
@@ -198,6 +216,6 @@ mod tests {
             "text/event-stream; charset=utf-8"
         );
         assert_eq!(mime("a/b; x=\"q\\\"\""), None);
-        assert_eq!(MediaType::text_plain().mime().unwrap(), mime::TEXT_PLAIN);
+        assert_eq!(MediaType::TEXT_PLAIN.mime().unwrap(), mime::TEXT_PLAIN);
     }
 }

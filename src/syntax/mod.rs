@@ -11,6 +11,7 @@ mod disposition;
 mod header_block;
 mod media_type;
 mod parameters;
+mod plain_head;
 mod search;
 
 pub(crate) use self::boundary::MAX_BOUNDARY_CHARS;
@@ -18,6 +19,8 @@ pub(crate) use self::boundary_search::{BoundarySearch, Progress};
 pub(crate) use self::bytes::{is_field_value, is_ows, is_token, run, trim};
 pub(crate) use self::delimiter::Delimiter;
 pub(crate) use self::header_block::{BlockScan, Scanned};
+pub(crate) use self::media_type::MediaTypePlace;
+pub(crate) use self::plain_head::PlainHead;
 pub use self::{
     boundary::{Boundary, InvalidBoundary},
     content_type::{ContentType, ContentTypeError, ContentTypeErrorKind},

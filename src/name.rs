@@ -28,7 +28,9 @@ impl PartName {
     ///
     /// [`InvalidName`] (code `name_invalid` or `ref_invalid`, by where the name stood).
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, InvalidName> {
-        Self::check(bytes).map(|name| Self(name.into()))
+        Self::check(bytes)?;
+        let name = std::str::from_utf8(bytes).map_err(|_| InvalidName { position: 0 })?;
+        Ok(Self(name.into()))
     }
 
     /// `_acp_control`, the name a control part should have (ACP-CTL-2).
@@ -44,15 +46,16 @@ impl PartName {
     }
 
     /// The check alone, without a copy of the name.
-    pub(crate) fn check(bytes: &[u8]) -> Result<&str, InvalidName> {
+    pub(crate) fn check(bytes: &[u8]) -> Result<(), InvalidName> {
         let bad = |b: &u8| !(b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.'));
         let shown = bytes.get(..Self::MAX_CHARS).unwrap_or(bytes);
-        let position = match shown.iter().position(bad) {
-            Some(position) => position,
-            None if bytes.is_empty() || bytes.len() > shown.len() => shown.len(),
-            None => return std::str::from_utf8(bytes).map_err(|_| InvalidName { position: 0 }),
-        };
-        Err(InvalidName { position })
+        match shown.iter().position(bad) {
+            Some(position) => Err(InvalidName { position }),
+            None if bytes.is_empty() || bytes.len() > shown.len() => {
+                Err(InvalidName { position: shown.len() })
+            }
+            None => Ok(()),
+        }
     }
 
     /// The name's characters.

@@ -207,7 +207,8 @@ fn content_is_written_without_a_copy_acp_enc_6() {
         message.add(NewPart::new("image/png", content.clone()).name("p")).unwrap();
         segments = message.build(&control).unwrap().into_segments().unwrap();
     });
-    assert!(allocated.bytes_total < 4096, "{allocated:?}");
+    // The table of the search for the boundary is 4 KiB.
+    assert!(allocated.bytes_total < 8192, "{allocated:?}");
     let [_, document, _, part, _] = &segments[..] else { panic!("{} segments", segments.len()) };
     assert_eq!((part.as_ptr(), part.len()), (content.as_ptr(), content.len()));
     assert_eq!(document.as_ptr(), control.raw().as_ptr());

@@ -1,16 +1,26 @@
 //! The charset of the control document (ACP-CTL-3): decoding without replacement.
 
-use bytes::Bytes;
+use std::sync::Arc;
+
 use encoding_rs::{DecoderResult, Encoding, UTF_8};
 
-use super::{ControlError, ControlErrorKind, Place, Text};
+use super::{ControlError, ControlErrorKind, Place};
 
 const BOM: char = '\u{feff}';
 const UTF_8_BOM: &[u8] = b"\xef\xbb\xbf";
 
+/// A document as text.
+#[derive(Debug)]
+pub(super) enum Decoded<'a> {
+    /// UTF-8, and where the text starts in the raw document.
+    Utf8 { start: usize, text: &'a str },
+    /// In another charset.
+    Other(Arc<str>),
+}
+
 /// Decodes `raw` in the charset of `label`, a WHATWG label; UTF-8 without one. One byte order mark
 /// of that charset is skipped; it never overrides the label.
-pub(super) fn decode(raw: &Bytes, label: Option<&[u8]>) -> Result<Text, ControlError> {
+pub(super) fn decode<'a>(raw: &'a [u8], label: Option<&[u8]>) -> Result<Decoded<'a>, ControlError> {
     let encoding = match label {
         None => UTF_8,
         Some(label) => Encoding::for_label_no_replacement(label)
@@ -19,7 +29,7 @@ pub(super) fn decode(raw: &Bytes, label: Option<&[u8]>) -> Result<Text, ControlE
     if encoding == UTF_8 {
         let start = if raw.starts_with(UTF_8_BOM) { UTF_8_BOM.len() } else { 0 };
         return match std::str::from_utf8(raw.get(start..).unwrap_or_default()) {
-            Ok(_) => Ok(Text::Utf8 { start }),
+            Ok(text) => Ok(Decoded::Utf8 { start, text }),
             Err(e) => Err(undecodable(encoding, start + e.valid_up_to())),
         };
     }
@@ -28,7 +38,7 @@ pub(super) fn decode(raw: &Bytes, label: Option<&[u8]>) -> Result<Text, ControlE
     let mut text = String::with_capacity(length.unwrap_or_default());
     match decoder.decode_to_string_without_replacement(raw, &mut text, true) {
         (DecoderResult::InputEmpty, _) => {
-            Ok(Text::Decoded(text.strip_prefix(BOM).unwrap_or(&text).into()))
+            Ok(Decoded::Other(text.strip_prefix(BOM).unwrap_or(&text).into()))
         }
         (DecoderResult::Malformed(length, after), read) => {
             let start = read.saturating_sub(usize::from(length) + usize::from(after));
@@ -48,16 +58,16 @@ mod tests {
     use super::*;
 
     fn fault(raw: &'static [u8], label: Option<&str>) -> Place {
-        match decode(&Bytes::from_static(raw), label.map(str::as_bytes)) {
+        match decode(raw, label.map(str::as_bytes)) {
             Ok(_) => panic!("decoded"),
             Err(e) => e.place().clone(),
         }
     }
 
     fn text(raw: &'static [u8], label: &str) -> String {
-        match decode(&Bytes::from_static(raw), Some(label.as_bytes())) {
-            Ok(Text::Utf8 { start }) => String::from_utf8(raw[start..].to_vec()).unwrap(),
-            Ok(Text::Decoded(text)) => text.to_string(),
+        match decode(raw, Some(label.as_bytes())) {
+            Ok(Decoded::Utf8 { text, .. }) => text.to_owned(),
+            Ok(Decoded::Other(text)) => text.to_string(),
             Err(e) => panic!("{:?}", e.kind()),
         }
     }

@@ -3,11 +3,14 @@
 
 use std::{borrow::Cow, fmt, ops::Range, sync::LazyLock};
 
-use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::{
+    Deserialize,
+    de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor},
+};
 
 use super::{
     ControlError, ControlErrorKind, Place,
-    members::Members,
+    members::{Members, Seen},
     path::{Path, index},
     place,
     refs::{REF, References},
@@ -45,6 +48,21 @@ pub(super) fn read(
     rules: Rules,
     own_name: Option<&PartName>,
 ) -> Result<Contents, ControlError> {
+    match read_with(Members::hashed(), text, rules, own_name) {
+        Some(outcome) => outcome,
+        None => read_with(Members::exact(), text, rules, own_name).unwrap_or_else(|| {
+            Err(ControlError::new(ControlErrorKind::MemberTwice, Place::Byte(0)))
+        }),
+    }
+}
+
+/// `None` where `members` are unsure whether a name comes twice.
+fn read_with<'t>(
+    members: Members<'t>,
+    text: &'t str,
+    rules: Rules,
+    own_name: Option<&'t PartName>,
+) -> Option<Result<Contents, ControlError>> {
     let max_depth = rules.max_depth.min(Limits::JSON_DEPTH_CEILING);
     let mut reader = Reader {
         text: address(text)..address(text) + text.len(),
@@ -52,8 +70,10 @@ pub(super) fn read(
         own_name,
         path: Path::default(),
         depth: 0,
-        members: Members::default(),
+        members,
+        unsure: false,
         repeats_members: false,
+        target: None,
         strings: 0,
         references: References::default(),
         reference_fault: None,
@@ -64,6 +84,9 @@ pub(super) fn read(
     let outcome = Value { reader: &mut reader, role: Role::Ordinary }
         .deserialize(&mut deserializer)
         .and_then(|_| deserializer.end());
+    if reader.unsure {
+        return None;
+    }
     if let Err(error) = outcome {
         let looked_at = place::last_looked_at(text, &error);
         let kind = reader.stopped.unwrap_or_else(|| syntax_fault(&error, looked_at < text.len()));
@@ -73,11 +96,11 @@ pub(super) fn read(
             ControlErrorKind::NumberOutOfRange => place::number_start(text, looked_at),
             _ => looked_at,
         };
-        return Err(ControlError::new(kind, place::line_column(text, at)));
+        return Some(Err(ControlError::new(kind, place::line_column(text, at))));
     }
     reader.references.close();
     let Reader { references, reference_fault, depth, repeats_members, .. } = reader;
-    Ok(Contents { references, reference_fault, depth, repeats_members })
+    Some(Ok(Contents { references, reference_fault, depth, repeats_members }))
 }
 
 /// `inside`: the fault is before the end of the text, whatever serde_json says.
@@ -108,7 +131,11 @@ struct Reader<'t> {
     /// The longest path so far.
     depth: usize,
     members: Members<'t>,
+    /// The pass has stopped because `members` were unsure.
+    unsure: bool,
     repeats_members: bool,
+    /// The value of the `$ref` that was read last, where it is a string.
+    target: Option<Cow<'t, str>>,
     /// Strings read so far, member names too.
     strings: usize,
     references: References,
@@ -160,11 +187,78 @@ impl<'t> Reader<'t> {
     }
 
     /// The digits of a number that serde_json has not judged.
-    fn number<T, E: serde::de::Error>(&mut self, digits: &str) -> Result<Option<T>, E> {
+    fn number<E: serde::de::Error>(&mut self, digits: &str) -> Result<(), E> {
         match digits.parse::<f64>() {
-            Ok(number) if number.is_finite() => Ok(None),
+            Ok(number) if number.is_finite() => Ok(()),
             _ => Err(self.stop(ControlErrorKind::NumberOutOfRange)),
         }
+    }
+
+    fn object_or_number<A: MapAccess<'t>>(&mut self, mut members: A) -> Result<(), A::Error> {
+        // An object that is too deep is at fault before anything in it.
+        let name = members.next_key::<FirstName<'t>>().map(|name| name.map(|FirstName(name)| name));
+        match name.or_else(|error| self.enter::<A::Error>().and(Err(error)))? {
+            Some(Cow::Borrowed(name)) if self.is_made_up(name) => {
+                self.number(&members.next_value::<Cow<'_, str>>()?)
+            }
+            Some(name) => {
+                self.enter()?;
+                self.object(members, Some(name))
+            }
+            None => {
+                self.enter()?;
+                self.path.leave();
+                Ok(())
+            }
+        }
+    }
+
+    /// The members of an object that was entered, of which the `first` name may have been read.
+    fn object<A: MapAccess<'t>>(
+        &mut self,
+        mut members: A,
+        mut first: Option<Cow<'t, str>>,
+    ) -> Result<(), A::Error> {
+        let mut object = self.members.open();
+        let (mut count, mut has_ref, mut target) = (0, false, None);
+        while let Some(name) = match first.take() {
+            None => members.next_key_seed(Name)?,
+            first => first,
+        } {
+            self.strings += 1;
+            match self.members.insert(&mut object, &name) {
+                Seen::New => {}
+                Seen::Again if self.rules.allow_duplicate_members => self.repeats_members = true,
+                Seen::Again => return Err(self.stop(ControlErrorKind::MemberTwice)),
+                Seen::Unsure => {
+                    self.unsure = true;
+                    return Err(serde::de::Error::custom("unsure"));
+                }
+            }
+            let is_ref = name == REF;
+            if has_ref || (is_ref && count > 0) {
+                self.reference_fault(ControlErrorKind::RefNotAlone);
+            }
+            count += 1;
+            self.path.member(name);
+            let role = if is_ref { Role::OfRef } else { Role::Ordinary };
+            members.next_value_seed(Value { reader: self, role })?;
+            if is_ref {
+                has_ref = true;
+                target = self.target.take();
+                if target.as_ref().is_some_and(|name| PartName::check(name.as_bytes()).is_err()) {
+                    self.reference_fault(ControlErrorKind::RefNotName);
+                }
+            }
+        }
+        if let Some(name) = target
+            && self.reference_fault.is_none()
+        {
+            self.reference(&name);
+        }
+        self.members.close(object);
+        self.path.leave();
+        Ok(())
     }
 
     fn is_made_up(&self, key: &str) -> bool {
@@ -180,26 +274,29 @@ enum Role {
     OfRef,
 }
 
-/// Reads one value. Gives its text when it is a string and stands after `$ref`.
+/// Reads one value.
 struct Value<'r, 't> {
     reader: &'r mut Reader<'t>,
     role: Role,
 }
 
 impl<'t> Value<'_, 't> {
-    fn other<E>(self) -> Result<Option<Cow<'t, str>>, E> {
+    fn other<E>(self) -> Result<(), E> {
         self.reader.not_a_string(self.role);
-        Ok(None)
+        Ok(())
     }
 
-    fn string<E>(self, text: impl FnOnce() -> Cow<'t, str>) -> Result<Option<Cow<'t, str>>, E> {
+    fn string<E>(self, text: impl FnOnce() -> Cow<'t, str>) -> Result<(), E> {
         self.reader.strings += 1;
-        Ok((self.role == Role::OfRef).then(text))
+        if self.role == Role::OfRef {
+            self.reader.target = Some(text());
+        }
+        Ok(())
     }
 }
 
 impl<'t> DeserializeSeed<'t> for Value<'_, 't> {
-    type Value = Option<Cow<'t, str>>;
+    type Value = ();
 
     fn deserialize<D: Deserializer<'t>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
         deserializer.deserialize_any(self)
@@ -207,7 +304,7 @@ impl<'t> DeserializeSeed<'t> for Value<'_, 't> {
 }
 
 impl<'t> Visitor<'t> for Value<'_, 't> {
-    type Value = Option<Cow<'t, str>>;
+    type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON value")
@@ -253,62 +350,17 @@ impl<'t> Visitor<'t> for Value<'_, 't> {
             }
         }
         reader.path.leave();
-        Ok(None)
+        Ok(())
     }
 
-    fn visit_map<A: MapAccess<'t>>(self, mut members: A) -> Result<Self::Value, A::Error> {
+    fn visit_map<A: MapAccess<'t>>(self, members: A) -> Result<Self::Value, A::Error> {
         let Self { reader, role } = self;
         reader.not_a_string(role);
-        let mut first = None;
         if *NUMBERS_ARE_MAPS {
-            // An object that is too deep is at fault before anything in it.
-            let name = members.next_key_seed(Name);
-            let name = name.or_else(|error| reader.enter::<A::Error>().and(Err(error)))?;
-            if let Some(Cow::Borrowed(name)) = name
-                && reader.is_made_up(name)
-            {
-                return reader.number(&members.next_value::<Cow<'_, str>>()?);
-            }
-            first = Some(name);
+            return reader.object_or_number(members);
         }
         reader.enter()?;
-        let mut object = reader.members.open();
-        let (mut count, mut has_ref, mut target) = (0, false, None);
-        loop {
-            let Some(name) = first.take().map_or_else(|| members.next_key_seed(Name), Ok)? else {
-                break;
-            };
-            reader.strings += 1;
-            let is_ref = name == REF;
-            if !reader.members.insert(&mut object, name.clone()) {
-                if !reader.rules.allow_duplicate_members {
-                    return Err(reader.stop(ControlErrorKind::MemberTwice));
-                }
-                reader.repeats_members = true;
-            }
-            if has_ref || (is_ref && count > 0) {
-                reader.reference_fault(ControlErrorKind::RefNotAlone);
-            }
-            count += 1;
-            reader.path.member(name);
-            let role = if is_ref { Role::OfRef } else { Role::Ordinary };
-            let value = members.next_value_seed(Value { reader: &mut *reader, role })?;
-            if is_ref {
-                has_ref = true;
-                target = value;
-                if target.as_ref().is_some_and(|name| PartName::check(name.as_bytes()).is_err()) {
-                    reader.reference_fault(ControlErrorKind::RefNotName);
-                }
-            }
-        }
-        if let Some(name) = target
-            && reader.reference_fault.is_none()
-        {
-            reader.reference(&name);
-        }
-        reader.members.close(&object);
-        reader.path.leave();
-        Ok(None)
+        reader.object(members, None)
     }
 }
 
@@ -316,6 +368,10 @@ impl<'t> Visitor<'t> for Value<'_, 't> {
 /// then come as maps of one made-up member, and out of range is for us to see.
 static NUMBERS_ARE_MAPS: LazyLock<bool> =
     LazyLock::new(|| "1e999".parse::<serde_json::Number>().is_ok());
+
+/// The first member name, where it may be that of a number.
+#[derive(Deserialize)]
+struct FirstName<'t>(#[serde(borrow)] Cow<'t, str>);
 
 /// Reads a member name.
 struct Name;
@@ -424,8 +480,8 @@ mod tests {
             [("/z".to_owned(), "b"), ("/a/0".to_owned(), "a"), ("/a/1/x".to_owned(), "b")]
         );
         assert_eq!(references.pointers("b").collect::<Vec<_>>(), ["/z", "/a/1/x"]);
-        assert_eq!(references.first_unknown(|name| name == "b").unwrap(), "/a/0");
-        assert_eq!(references.first_unknown(|_| true), None);
+        assert_eq!(references.first_unknown(|_, name| name == "b").unwrap(), "/a/0");
+        assert_eq!(references.first_unknown(|_, _| true), None);
         assert!(!references.contains("c"));
     }
 

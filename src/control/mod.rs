@@ -17,6 +17,7 @@ use std::{fmt, sync::Arc};
 use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 
+use self::{charset::Decoded, json::Contents};
 pub(crate) use self::{error::Place, json::Rules, refs::References};
 pub use self::{
     error::{ControlError, ControlErrorKind},
@@ -203,19 +204,21 @@ impl Control {
         rules: Rules,
         own_name: Option<&PartName>,
     ) -> Result<Judged, ControlError> {
-        let text = charset::decode(&raw, label)?;
-        let mut control =
-            Self { raw, text, references: Arc::default(), depth: 0, repeats_members: false };
-        let start = match &control.text {
-            Text::Utf8 { start } => Some(*start),
-            Text::Decoded(_) => None,
+        let (text, contents) = match charset::decode(&raw, label)? {
+            Decoded::Utf8 { start, text } => {
+                let contents = json::read(text, rules, own_name);
+                (Text::Utf8 { start }, contents.map_err(|e| e.of_text_at(Some(start)))?)
+            }
+            Decoded::Other(text) => {
+                let contents = json::read(&text, rules, own_name);
+                let contents = contents.map_err(|e| e.of_text_at(None))?;
+                (Text::Decoded(text), contents)
+            }
         };
-        let contents =
-            json::read(control.text(), rules, own_name).map_err(|e| e.of_text_at(start))?;
-        control.references = Arc::new(contents.references);
-        control.depth = contents.depth;
-        control.repeats_members = contents.repeats_members;
-        Ok(Judged { control, reference_fault: contents.reference_fault })
+        let Contents { references, reference_fault, depth, repeats_members } = contents;
+        let references = Arc::new(references);
+        let control = Self { raw, text, references, depth, repeats_members };
+        Ok(Judged { control, reference_fault })
     }
 
     /// The document as it was sent: a view of the input where it came in one piece.

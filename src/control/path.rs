@@ -6,6 +6,8 @@
 
 use std::borrow::Cow;
 
+use super::refs::FEW;
+
 /// A node: its index and one, or 0 for the root, which is none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct NodeId(u32);
@@ -54,23 +56,21 @@ impl Tree {
         self.names.get(start..end(at)).unwrap_or_default()
     }
 
-    fn add(&mut self, parent: NodeId, token: &Token<'_>) -> NodeId {
-        let step = match token {
-            Token::Element(index) => *index,
-            Token::Member(name) => {
-                self.names.push_str(name);
-                self.name_ends.push(index(self.names.len()));
-                MEMBER | index(self.name_ends.len() - 1)
-            }
-        };
+    fn add_member(&mut self, parent: NodeId, name: &str) -> NodeId {
+        self.names.push_str(name);
+        self.name_ends.push(index(self.names.len()));
+        self.add(parent, MEMBER | index(self.name_ends.len() - 1))
+    }
+
+    fn add(&mut self, parent: NodeId, step: u32) -> NodeId {
         self.nodes.push(Node { parent, step });
         NodeId(index(self.nodes.len()))
     }
 
     pub(super) fn shrink(&mut self) {
-        self.nodes.shrink_to_fit();
-        self.names.shrink_to_fit();
-        self.name_ends.shrink_to_fit();
+        self.nodes.shrink_to(FEW);
+        self.names.shrink_to(8 * FEW);
+        self.name_ends.shrink_to(FEW);
     }
 }
 
@@ -80,10 +80,12 @@ pub(super) fn index(n: usize) -> u32 {
     u32::try_from(n).unwrap_or(u32::MAX)
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 enum Token<'t> {
     Element(u32),
-    Member(Cow<'t, str>),
+    Member(&'t str),
+    /// A member name that does not stand in the text as it is: an index of `Path::unescaped`.
+    Unescaped(usize),
 }
 
 /// The way from the root to where the reader stands.
@@ -91,6 +93,8 @@ enum Token<'t> {
 pub(super) struct Path<'t> {
     /// Each step with its node, once it was needed.
     steps: Vec<(Token<'t>, Option<NodeId>)>,
+    /// The names of steps that are not in the text, outermost first.
+    unescaped: Vec<String>,
 }
 
 impl<'t> Path<'t> {
@@ -104,6 +108,7 @@ impl<'t> Path<'t> {
     }
 
     pub(super) fn leave(&mut self) {
+        self.forget_name();
         self.steps.pop();
     }
 
@@ -112,12 +117,28 @@ impl<'t> Path<'t> {
     }
 
     pub(super) fn member(&mut self, name: Cow<'t, str>) {
-        self.step(Token::Member(name));
+        self.forget_name();
+        match name {
+            Cow::Borrowed(name) => self.step(Token::Member(name)),
+            Cow::Owned(name) => {
+                self.unescaped.push(name);
+                self.step(Token::Unescaped(self.unescaped.len() - 1));
+            }
+        }
     }
 
     fn step(&mut self, token: Token<'t>) {
         if let Some(last) = self.steps.last_mut() {
             *last = (token, None);
+        }
+    }
+
+    fn forget_name(&mut self) {
+        if self.unescaped.is_empty() {
+            return;
+        }
+        if let Some((Token::Unescaped(at), _)) = self.steps.last() {
+            self.unescaped.truncate(*at);
         }
     }
 
@@ -128,7 +149,13 @@ impl<'t> Path<'t> {
         let mut node = known.and_then(|at| self.steps.get(at)?.1).unwrap_or_default();
         let unknown = known.map_or(0, |at| at + 1);
         for (token, place) in self.steps.iter_mut().take(containing).skip(unknown) {
-            node = tree.add(node, token);
+            node = match *token {
+                Token::Element(index) => tree.add(node, index),
+                Token::Member(name) => tree.add_member(node, name),
+                Token::Unescaped(at) => {
+                    tree.add_member(node, self.unescaped.get(at).map_or("", String::as_str))
+                }
+            };
             *place = Some(node);
         }
         node
@@ -141,9 +168,10 @@ impl<'t> Path<'t> {
             .steps
             .iter()
             .take(containing)
-            .map(|(token, _)| match token {
+            .map(|(token, _)| match *token {
                 Token::Element(index) => index.to_string().into(),
-                Token::Member(name) => Cow::Borrowed(name.as_ref()),
+                Token::Member(name) => Cow::Borrowed(name),
+                Token::Unescaped(at) => self.unescaped.get(at).map_or("", String::as_str).into(),
             })
             .collect();
         pointer(tokens.iter().map(AsRef::as_ref))

@@ -1,5 +1,7 @@
 //! References (ACP-REF-1…7): the value `{"$ref":"name"}`, and the table of those in a document.
 
+use std::cmp::Ordering;
+
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::path::{NodeId, Tree, index};
@@ -68,6 +70,8 @@ pub(crate) struct References {
     names: String,
     /// The sites ordered by name, then by document order.
     by_name: Vec<u32>,
+    /// Where the sites of each name start in `by_name`.
+    groups: Vec<u32>,
 }
 
 /// One reference.
@@ -79,6 +83,9 @@ struct Site {
     start: u32,
     end: u32,
 }
+
+/// What so many references have too much room for is left to them: it costs less than giving it back.
+pub(super) const FEW: usize = 128;
 
 impl References {
     pub(super) fn tree(&mut self) -> &mut Tree {
@@ -96,10 +103,16 @@ impl References {
     pub(super) fn close(&mut self) {
         let mut by_name: Vec<u32> = (0..index(self.sites.len())).collect();
         by_name.sort_by(|&a, &b| (self.name_of(a), a).cmp(&(self.name_of(b), b)));
-        self.by_name = by_name;
+        let mut start = 0;
+        let mut groups = Vec::with_capacity(by_name.len());
+        for group in by_name.chunk_by(|&a, &b| self.name_of(a) == self.name_of(b)) {
+            groups.push(start);
+            start += index(group.len());
+        }
+        (self.by_name, self.groups) = (by_name, groups);
         self.tree.shrink();
-        self.sites.shrink_to_fit();
-        self.names.shrink_to_fit();
+        self.sites.shrink_to(FEW);
+        self.names.shrink_to(8 * FEW);
     }
 
     fn site_name(&self, site: &Site) -> &str {
@@ -118,34 +131,54 @@ impl References {
         self.sites.iter().map(|site| (self.tree.pointer(site.node), self.site_name(site)))
     }
 
-    /// The references of that name, in document order.
-    fn named(&self, name: &str) -> &[u32] {
-        let start = self.by_name.partition_point(|&site| self.name_of(site) < name);
-        let rest = self.by_name.get(start..).unwrap_or_default();
-        let len = rest.partition_point(|&site| self.name_of(site) == name);
-        rest.get(..len).unwrap_or_default()
+    /// The sites of a name, in document order.
+    fn group(&self, group: usize) -> &[u32] {
+        let start = |group: usize| self.groups.get(group).map(|&start| start as usize);
+        let end = start(group + 1).unwrap_or(self.by_name.len());
+        start(group).and_then(|start| self.by_name.get(start..end)).unwrap_or_default()
+    }
+
+    fn group_name(&self, group: usize) -> &str {
+        self.group(group).first().map_or("", |&site| self.name_of(site))
+    }
+
+    /// How many names there are.
+    pub(crate) fn name_count(&self) -> usize {
+        self.groups.len()
+    }
+
+    /// The number of a name, among all that there are in their order. `guess` is looked at first.
+    pub(crate) fn find(&self, name: &str, guess: usize) -> Option<usize> {
+        if self.group_name(guess) == name {
+            return Some(guess);
+        }
+        let (mut low, mut high) = (0, self.groups.len());
+        while low < high {
+            let middle = low.midpoint(high);
+            match self.group_name(middle).cmp(name) {
+                Ordering::Less => low = middle + 1,
+                Ordering::Equal => return Some(middle),
+                Ordering::Greater => high = middle,
+            }
+        }
+        None
     }
 
     pub(crate) fn contains(&self, name: &str) -> bool {
-        !self.named(name).is_empty()
+        self.find(name, 0).is_some()
     }
 
     pub(crate) fn pointers(&self, name: &str) -> Pointers<'_> {
-        Pointers { references: self, sites: self.named(name).iter() }
+        let sites = self.find(name, 0).map(|group| self.group(group)).unwrap_or_default();
+        Pointers { references: self, sites: sites.iter() }
     }
 
-    /// The pointer of the first reference in document order whose name is not `known`.
-    pub(crate) fn first_unknown(&self, known: impl Fn(&str) -> bool) -> Option<String> {
-        // Names are asked for once each; the earliest site of the unknown ones counts.
-        let mut first: Option<u32> = None;
-        for sites in self.by_name.chunk_by(|&a, &b| self.name_of(a) == self.name_of(b)) {
-            let Some(&site) = sites.first() else { continue };
-            if first.is_none_or(|first| site < first) && !known(self.name_of(site)) {
-                first = Some(site);
-            }
-        }
-        let site = self.sites.get(first? as usize)?;
-        Some(self.tree.pointer(site.node))
+    /// The pointer of the first reference in document order whose name is not `known`, given the
+    /// name's number and the name.
+    pub(crate) fn first_unknown(&self, known: impl Fn(usize, &str) -> bool) -> Option<String> {
+        let unknown = (0..self.name_count()).filter(|&group| !known(group, self.group_name(group)));
+        let first = unknown.filter_map(|group| self.group(group).first()).min()?;
+        Some(self.tree.pointer(self.sites.get(*first as usize)?.node))
     }
 }
 

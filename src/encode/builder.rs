@@ -294,7 +294,7 @@ impl EnvelopeBuilder {
         if let Some(pointer) = references.pointers(self.control_name.as_str()).next() {
             return Err(EncodeError::new(ControlErrorKind::RefToControl, at(pointer), None));
         }
-        if let Some(pointer) = references.first_unknown(|name| self.names.contains(name)) {
+        if let Some(pointer) = references.first_unknown(|_, name| self.names.contains(name)) {
             return Err(EncodeError::new(EnvelopeErrorKind::RefUnresolved, at(pointer), None));
         }
         if self.config.refuses(WarningCode::UnreferencedPart) {

@@ -188,7 +188,10 @@ impl EnvelopeDecoder {
             Form::Json(form) => form.next_item(&mut self.shared, input),
             Form::Multipart(form) => form.next_item(&mut self.shared, input),
         };
-        outcome.or_else(|error| self.fail(error))
+        if let Err(error) = &outcome {
+            self.failed = Some(error.clone());
+        }
+        outcome
     }
 
     /// Declares that no input follows. The next calls of [`next_item`](Self::next_item) give what is
@@ -287,8 +290,11 @@ impl Shared {
         }
     }
 
-    /// ACP-REF-5: every reference means a part that is `known`.
-    pub(super) fn judge_references(&self, known: impl Fn(&str) -> bool) -> Result<(), DecodeError> {
+    /// ACP-REF-5: every reference means a part that is `known`: see [`References::first_unknown`].
+    pub(super) fn judge_references(
+        &self,
+        known: impl Fn(usize, &str) -> bool,
+    ) -> Result<(), DecodeError> {
         let Some(control) = &self.control else { return Ok(()) };
         match control.reference_table().first_unknown(known) {
             None => Ok(()),

@@ -8,7 +8,7 @@ use crate::{
     error::{Location, PartId},
     name::PartName,
     parser::{Meaning, PartHead},
-    syntax::{Disposition, Field, Fields, MediaType, MediaTypePlace},
+    syntax::{Disposition, Field, Fields, MediaType},
 };
 
 /// What is known of a content part before its body comes. It pins the buffer its headers came in.
@@ -16,20 +16,12 @@ use crate::{
 pub struct ContentHead {
     head: PartHead,
     name: PartName,
-    /// `None` where none is sent.
-    media_type: Option<MediaTypePlace>,
     references: Arc<References>,
 }
 
 impl ContentHead {
-    /// `media_type` is a place in the head.
-    pub(super) fn new(
-        head: PartHead,
-        name: PartName,
-        media_type: Option<MediaTypePlace>,
-        references: Arc<References>,
-    ) -> Self {
-        Self { head, name, media_type, references }
+    pub(super) fn new(head: PartHead, name: PartName, references: Arc<References>) -> Self {
+        Self { head, name, references }
     }
 
     /// The same, without the buffer that the headers came in: to be kept when that buffer is large.
@@ -38,7 +30,6 @@ impl ContentHead {
         Self {
             head: self.head.detached(),
             name: self.name.clone(),
-            media_type: self.media_type,
             references: self.references.clone(),
         }
     }
@@ -58,7 +49,11 @@ impl ContentHead {
     /// The media type; `text/plain` where none is sent (ACP-HDR-4).
     #[must_use]
     pub fn media_type(&self) -> MediaType<'_> {
-        let sent = self.media_type.map(|place| place.within(self.head.block()));
+        if let Some(plain) = self.head.plain() {
+            return plain.media_type(self.head.block());
+        }
+        let field = self.fields().find(|field| field.is("content-type"));
+        let sent = field.and_then(|field| MediaType::parse(field.value).ok());
         sent.unwrap_or(MediaType::TEXT_PLAIN)
     }
 
@@ -218,13 +213,6 @@ impl<'a> HeadFields<'a> {
     pub(super) fn part_id(&self, head: &PartHead) -> PartId {
         PartId::new(head.index(), self.name.as_ref().map(|(name, _)| name.clone()))
     }
-
-    /// Where the media type stands in the header block.
-    pub(super) fn media_type_place(&self, head: &PartHead) -> Option<MediaTypePlace> {
-        let (media_type, at) = self.media_type.as_ref()?;
-        let at = usize::try_from(at - head.offset()).ok()?;
-        Some(MediaTypePlace::new(media_type, at))
-    }
 }
 
 /// ACP-CTL-1: the first part is `application/json`.
@@ -237,7 +225,7 @@ pub(crate) fn judge_content_type(
     media_type: &MediaType<'_>,
     config: &Config,
 ) -> Result<(), EnvelopeErrorKind> {
-    if media_type.type_().eq_ignore_ascii_case("multipart") {
+    if media_type.is_type("multipart") {
         Err(EnvelopeErrorKind::NestedMultipart)
     } else if media_type.is("application/json") && !config.allow_json_content {
         Err(EnvelopeErrorKind::ControlDuplicate)
@@ -248,5 +236,5 @@ pub(crate) fn judge_content_type(
 
 /// ACP-REF-9: text says which charset it is in.
 pub(crate) fn lacks_charset(media_type: &MediaType<'_>) -> bool {
-    media_type.type_().eq_ignore_ascii_case("text") && !media_type.has_parameter("charset")
+    media_type.is_type("text") && !media_type.has_parameter("charset")
 }

@@ -70,7 +70,7 @@ impl JsonForm {
         let raw = self.document.take();
         let label = Location::ContentType(self.label);
         let control = shared.judge(raw, self.charset.as_deref(), None, 0, label)?;
-        shared.judge_references(|_| false)?;
+        shared.judge_references(|_, _| false)?;
         Ok(Status::Item(Item::Control(control)))
     }
 }

@@ -6,6 +6,7 @@ mod error;
 mod head;
 mod json_form;
 mod multipart_form;
+mod names;
 mod pieces;
 mod warning;
 

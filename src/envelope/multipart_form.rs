@@ -1,18 +1,16 @@
 //! The multipart form: control part first, then content parts (ACP-CTL-1, ACP-CTL-2, ACP-NAME-2,
 //! ACP-REF-5…9).
 
-use std::collections::BTreeSet;
-
 use super::{
     Config, ContentHead, DecodeError, EnvelopeErrorKind, Item, WarningCode,
     decoder::Shared,
     head::{HeadFields, judge_content_type, judge_control_type, lacks_charset},
+    names::{Name, Names},
     pieces::Pieces,
 };
 use crate::{
     control::{Control, ControlErrorKind},
     error::{Location, PartId},
-    name::PartName,
     parser::{Event, Input, ParseError, ParseErrorKind, Parser, PartHead, Status},
     syntax::Boundary,
 };
@@ -24,8 +22,7 @@ pub(super) struct MultipartForm {
     control: Option<ControlPart>,
     /// The part whose body comes.
     current: Option<PartId>,
-    /// Names of all parts so far. A tree, so that no choice of names makes it slow.
-    names: BTreeSet<PartName>,
+    names: Names,
 }
 
 #[derive(Debug)]
@@ -45,7 +42,7 @@ impl MultipartForm {
             parser: Parser::new(boundary, limits),
             control: None,
             current: None,
-            names: BTreeSet::new(),
+            names: Names::default(),
         }
     }
 
@@ -102,7 +99,7 @@ impl MultipartForm {
                         None,
                     ));
                 }
-                shared.judge_references(|name| self.names.contains(name))?;
+                shared.judge_references(|number, _| self.names.has(number))?;
                 Ok(None)
             }
             Event::Preamble { offset } => {
@@ -126,7 +123,7 @@ impl MultipartForm {
         };
         match fields.name {
             Some((name, _)) => {
-                self.names.insert(name.clone());
+                self.names.insert_control(name.clone());
                 shared.control_name = Some(name);
             }
             None => shared.warn(WarningCode::ControlUnnamed, end, Some(part.clone()))?,
@@ -158,14 +155,17 @@ impl MultipartForm {
             HeadFields::read(&head, |media_type| judge_content_type(media_type, &shared.config))?;
         let part = fields.part_id(&head);
         let end = Location::Byte(head.blank_line());
-        let Some((name, name_at)) = fields.name.clone() else {
+        let HeadFields { name, media_type } = fields;
+        let Some((name, name_at)) = name else {
             return Err(DecodeError::new(ParseErrorKind::NameMissing, end, Some(part)));
         };
         let name_at = Location::Byte(name_at);
-        if !self.names.insert(name.clone()) {
+        let references = shared.control().map(|c| c.reference_table().clone()).unwrap_or_default();
+        let among = self.names.insert(&name, &references);
+        if among == Name::Taken {
             return Err(DecodeError::new(EnvelopeErrorKind::NameDuplicate, name_at, Some(part)));
         }
-        let charset_place = match &fields.media_type {
+        let charset_place = match &media_type {
             None => Some(end),
             Some((media_type, at)) if lacks_charset(media_type) => Some(Location::Byte(*at)),
             Some(_) => None,
@@ -173,13 +173,11 @@ impl MultipartForm {
         if let Some(location) = charset_place {
             shared.warn(WarningCode::CharsetMissing, location, Some(part.clone()))?;
         }
-        let references = shared.control().map(|c| c.reference_table().clone()).unwrap_or_default();
-        if !references.contains(name.as_str()) {
+        if among == Name::Unreferenced {
             shared.warn(WarningCode::UnreferencedPart, name_at, Some(part.clone()))?;
         }
         self.current = Some(part);
-        let media_type = fields.media_type_place(&head);
-        Ok(Item::PartStart(ContentHead::new(head, name, media_type, references)))
+        Ok(Item::PartStart(ContentHead::new(head, name, references)))
     }
 
     /// The parser's error, with what the message's rules add to it.

@@ -84,7 +84,12 @@ impl<'a> MediaType<'a> {
     /// Whether type and subtype are those of `essence`, in any case; parameters do not matter.
     #[must_use]
     pub fn is(&self, essence: &str) -> bool {
-        self.essence().eq_ignore_ascii_case(essence)
+        self.bytes(0..self.essence_end).eq_ignore_ascii_case(essence.as_bytes())
+    }
+
+    /// Whether the type is that one, in any case.
+    pub(crate) fn is_type(&self, type_: &str) -> bool {
+        self.bytes(0..self.slash).eq_ignore_ascii_case(type_.as_bytes())
     }
 
     /// The value of the first parameter of that name, unquoted.
@@ -149,29 +154,11 @@ impl<'a> MediaType<'a> {
 
     /// A piece of the essence: tokens and a slash, so ASCII.
     fn ascii(&self, range: Range<usize>) -> &'a str {
-        std::str::from_utf8(self.field.get(range).unwrap_or_default()).unwrap_or_default()
-    }
-}
-
-/// Where a media type stands in a header block, and how it divides.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct MediaTypePlace {
-    value: (usize, usize),
-    slash: usize,
-    essence_end: usize,
-}
-
-impl MediaTypePlace {
-    /// Of `media_type`, whose field value starts at byte `at` of the block.
-    pub(crate) const fn new(media_type: &MediaType<'_>, at: usize) -> Self {
-        let MediaType { field, slash, essence_end } = *media_type;
-        Self { value: (at, at + field.len()), slash, essence_end }
+        std::str::from_utf8(self.bytes(range)).unwrap_or_default()
     }
 
-    /// The media type, in the block it was read from.
-    pub(crate) fn within<'a>(&self, block: &'a [u8]) -> MediaType<'a> {
-        let Self { value: (start, end), slash, essence_end } = *self;
-        MediaType { field: block.get(start..end).unwrap_or_default(), slash, essence_end }
+    fn bytes(&self, range: Range<usize>) -> &'a [u8] {
+        self.field.get(range).unwrap_or_default()
     }
 }
 

@@ -19,7 +19,6 @@ pub(crate) use self::boundary_search::{BoundarySearch, Progress};
 pub(crate) use self::bytes::{is_field_value, is_ows, is_token, run, trim};
 pub(crate) use self::delimiter::Delimiter;
 pub(crate) use self::header_block::{BlockScan, Scanned};
-pub(crate) use self::media_type::MediaTypePlace;
 pub(crate) use self::plain_head::PlainHead;
 pub use self::{
     boundary::{Boundary, InvalidBoundary},

@@ -93,7 +93,8 @@ impl FromStr for PartName {
     type Err = InvalidName;
 
     fn from_str(s: &str) -> Result<Self, Self::Err> {
-        Self::from_bytes(s.as_bytes())
+        Self::check(s.as_bytes())?;
+        Ok(Self(s.into()))
     }
 }
 

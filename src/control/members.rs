@@ -75,6 +75,7 @@ impl<'t> Members<'t> {
     }
 
     /// Adds a name to the innermost object.
+    #[expect(clippy::ptr_arg, reason = "names are kept where they are compared")]
     pub(super) fn insert(&mut self, object: &mut Object, name: &Cow<'t, str>) -> Seen {
         match self {
             Self::Hashes { few, many, spare } => {

@@ -1,6 +1,7 @@
 //! The command `acp`: checks, shows, packs and unpacks Agent Content Protocol messages.
 
 mod args;
+mod bench;
 mod body;
 mod check;
 mod excerpt;
@@ -45,6 +46,8 @@ enum Command {
     Unpack(unpack::Unpack),
     /// Take messages over HTTP, and answer what is in them or forward them
     Serve(Box<serve::Serve>),
+    /// Measure what one core decodes, and how far that is from what the machine can do
+    Bench(Box<bench::Bench>),
     /// Print a completion script for a shell
     Completions {
         /// The shell
@@ -64,6 +67,7 @@ fn main() -> ExitCode {
         Command::Pack(pack) => pack::run(&pack),
         Command::Unpack(unpack) => unpack::run(&unpack),
         Command::Serve(serve) => serve::run(&serve),
+        Command::Bench(bench) => bench::run(&bench),
         Command::Completions { shell } => completions(shell),
         Command::Man { subcommand } => man(subcommand.as_deref()),
     };

@@ -3,12 +3,16 @@
 //!
 //! The first bytes of an input choose how the rest is read: the form, the limits, the cut.
 
+mod search;
+
 use acp_envelope::{
     Config, Envelope, EnvelopeBuilder, EnvelopeDecoder, Item, Limits, Status, decode_with,
     parser::{Event, Parser},
     syntax::Boundary,
 };
 use bytes::Bytes;
+
+pub use self::search::search;
 
 /// The whole message: items, warnings, and code and place of an error.
 pub fn envelope(data: &[u8]) {
@@ -40,7 +44,7 @@ fn send_on(received: &Envelope, config: Config) {
             .map(|part| {
                 let head = part.head();
                 let extra = head.extra_fields().map(|f| (f.name.to_owned(), f.value.to_vec()));
-                let said = (head.name().clone(), head.media_type().clone());
+                let said = (head.name().clone(), head.media_type().to_string());
                 (said, extra.collect::<Vec<_>>(), part.body().clone())
             })
             .collect()

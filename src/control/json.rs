@@ -3,10 +3,7 @@
 
 use std::{borrow::Cow, fmt, ops::Range, sync::LazyLock};
 
-use serde::{
-    Deserialize,
-    de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor},
-};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 
 use super::{
     ControlError, ControlErrorKind, Place,
@@ -146,6 +143,7 @@ struct Reader<'t> {
 }
 
 impl<'t> Reader<'t> {
+    #[cold]
     fn stop<E: serde::de::Error>(&mut self, kind: ControlErrorKind) -> E {
         let error = E::custom("stopped");
         self.stopped = Some(kind);
@@ -162,6 +160,7 @@ impl<'t> Reader<'t> {
         Ok(())
     }
 
+    #[cold]
     fn reference_fault(&mut self, kind: ControlErrorKind) {
         if self.reference_fault.is_none() {
             let place = Place::Pointer(self.path.pointer());
@@ -194,36 +193,26 @@ impl<'t> Reader<'t> {
         }
     }
 
-    fn object_or_number<A: MapAccess<'t>>(&mut self, mut members: A) -> Result<(), A::Error> {
-        // An object that is too deep is at fault before anything in it.
-        let name = members.next_key::<FirstName<'t>>().map(|name| name.map(|FirstName(name)| name));
-        match name.or_else(|error| self.enter::<A::Error>().and(Err(error)))? {
-            Some(Cow::Borrowed(name)) if self.is_made_up(name) => {
-                self.number(&members.next_value::<Cow<'_, str>>()?)
-            }
-            Some(name) => {
-                self.enter()?;
-                self.object(members, Some(name))
-            }
-            None => {
-                self.enter()?;
-                self.path.leave();
-                Ok(())
-            }
+    fn object<A: MapAccess<'t>>(&mut self, mut members: A) -> Result<(), A::Error> {
+        let numbers_are_maps = *NUMBERS_ARE_MAPS;
+        if !numbers_are_maps {
+            self.enter()?;
         }
-    }
-
-    /// The members of an object that was entered, of which the `first` name may have been read.
-    fn object<A: MapAccess<'t>>(
-        &mut self,
-        mut members: A,
-        mut first: Option<Cow<'t, str>>,
-    ) -> Result<(), A::Error> {
         let mut object = self.members.open();
         let (mut count, mut has_ref, mut target) = (0, false, None);
-        while let Some(name) = match first.take() {
-            None => members.next_key_seed(Name)?,
-            first => first,
+        while let Some(name) = match members.next_key_seed(Name) {
+            Ok(Some(Cow::Borrowed(name)))
+                if numbers_are_maps && count == 0 && self.is_made_up(name) =>
+            {
+                return self.number(&members.next_value::<Cow<'_, str>>()?);
+            }
+            outcome => {
+                // An object that is too deep is at fault before anything in it.
+                if numbers_are_maps && count == 0 {
+                    self.enter()?;
+                }
+                outcome?
+            }
         } {
             self.strings += 1;
             match self.members.insert(&mut object, &name) {
@@ -232,7 +221,7 @@ impl<'t> Reader<'t> {
                 Seen::Again => return Err(self.stop(ControlErrorKind::MemberTwice)),
                 Seen::Unsure => {
                     self.unsure = true;
-                    return Err(serde::de::Error::custom("unsure"));
+                    return Err(self.stop(ControlErrorKind::MemberTwice));
                 }
             }
             let is_ref = name == REF;
@@ -356,11 +345,7 @@ impl<'t> Visitor<'t> for Value<'_, 't> {
     fn visit_map<A: MapAccess<'t>>(self, members: A) -> Result<Self::Value, A::Error> {
         let Self { reader, role } = self;
         reader.not_a_string(role);
-        if *NUMBERS_ARE_MAPS {
-            return reader.object_or_number(members);
-        }
-        reader.enter()?;
-        reader.object(members, None)
+        reader.object(members)
     }
 }
 
@@ -368,10 +353,6 @@ impl<'t> Visitor<'t> for Value<'_, 't> {
 /// then come as maps of one made-up member, and out of range is for us to see.
 static NUMBERS_ARE_MAPS: LazyLock<bool> =
     LazyLock::new(|| "1e999".parse::<serde_json::Number>().is_ok());
-
-/// The first member name, where it may be that of a number.
-#[derive(Deserialize)]
-struct FirstName<'t>(#[serde(borrow)] Cow<'t, str>);
 
 /// Reads a member name.
 struct Name;

@@ -58,7 +58,7 @@ pub(super) enum Seen {
 impl<'t> Members<'t> {
     /// Tells names apart by their hashes, and may be unsure.
     pub(super) fn hashed() -> Self {
-        Self::Hashes { few: Vec::new(), many: Vec::new(), spare: None }
+        Self::Hashes { few: Vec::with_capacity(2 * FEW), many: Vec::new(), spare: None }
     }
 
     /// Compares the names, and is sure.
@@ -90,27 +90,13 @@ impl<'t> Members<'t> {
                 if few.len() - object.start <= FEW {
                     return Seen::New;
                 }
-                let mut table = spare.take().unwrap_or_else(Table::new);
-                let seen = few.drain(object.start..).map(|hash| table.insert(hash));
-                let unsure = seen.filter(|&seen| seen == Seen::Unsure).last();
-                many.push(table);
                 object.has_many = true;
-                unsure.unwrap_or(Seen::New)
+                let table = spare.take().unwrap_or_else(Table::new);
+                let (table, seen) = table.filled(few.drain(object.start..));
+                many.push(table);
+                seen
             }
-            Self::Names { few, many } => {
-                if object.has_many {
-                    return seen(many.last_mut().is_some_and(|all| all.insert(name.clone())));
-                }
-                if few.get(object.start..).unwrap_or_default().contains(name) {
-                    return Seen::Again;
-                }
-                few.push(name.clone());
-                if few.len() - object.start > FEW {
-                    many.push(few.drain(object.start..).collect());
-                    object.has_many = true;
-                }
-                Seen::New
-            }
+            Self::Names { few, many } => insert_name(few, many, object, name),
         }
     }
 
@@ -124,6 +110,28 @@ impl<'t> Members<'t> {
             Self::Names { few, .. } => few.truncate(object.start),
         }
     }
+}
+
+#[cold]
+#[expect(clippy::ptr_arg, reason = "names are kept where they are compared")]
+fn insert_name<'t>(
+    few: &mut Vec<Cow<'t, str>>,
+    many: &mut Vec<BTreeSet<Cow<'t, str>>>,
+    object: &mut Object,
+    name: &Cow<'t, str>,
+) -> Seen {
+    if object.has_many {
+        return seen(many.last_mut().is_some_and(|all| all.insert(name.clone())));
+    }
+    if few.get(object.start..).unwrap_or_default().contains(name) {
+        return Seen::Again;
+    }
+    few.push(name.clone());
+    if few.len() - object.start > FEW {
+        many.push(few.drain(object.start..).collect());
+        object.has_many = true;
+    }
+    Seen::New
 }
 
 fn seen(is_new: bool) -> Seen {
@@ -162,18 +170,28 @@ impl Table {
         Some(self)
     }
 
+    /// The table with these hashes in it, all different.
+    #[cold]
+    fn filled(mut self, hashes: impl Iterator<Item = u64>) -> (Self, Seen) {
+        let seen = hashes.map(|hash| self.insert(hash));
+        let unsure = seen.filter(|&seen| seen != Seen::New).last();
+        (self, unsure.unwrap_or(Seen::New))
+    }
+
     fn insert(&mut self, hash: u64) -> Seen {
-        if self.len >= self.places.len() / 2 {
-            let larger = vec![0; 2 * self.places.len()];
-            let hashes = std::mem::replace(&mut self.places, larger);
-            for hash in hashes.into_iter().filter(|&hash| hash != 0) {
-                if self.put(hash) != Seen::New {
-                    return Seen::Unsure;
-                }
-            }
+        if self.len >= self.places.len() / 8 * 3 && self.grow() != Seen::New {
+            return Seen::Unsure;
         }
         self.len += 1;
         self.put(hash)
+    }
+
+    #[cold]
+    fn grow(&mut self) -> Seen {
+        let larger = vec![0; 2 * self.places.len()];
+        let hashes = std::mem::replace(&mut self.places, larger);
+        let seen = hashes.into_iter().filter(|&hash| hash != 0).map(|hash| self.put(hash));
+        seen.filter(|&seen| seen != Seen::New).last().unwrap_or(Seen::New)
     }
 
     fn put(&mut self, hash: u64) -> Seen {

@@ -67,6 +67,13 @@ impl Tree {
         NodeId(index(self.nodes.len()))
     }
 
+    /// Makes room for so many places at least.
+    pub(super) fn reserve(&mut self, places: usize) {
+        self.nodes.reserve(2 * places);
+        self.names.reserve(8 * places);
+        self.name_ends.reserve(places);
+    }
+
     pub(super) fn shrink(&mut self) {
         self.nodes.shrink_to(FEW);
         self.names.shrink_to(8 * FEW);
@@ -120,11 +127,14 @@ impl<'t> Path<'t> {
         self.forget_name();
         match name {
             Cow::Borrowed(name) => self.step(Token::Member(name)),
-            Cow::Owned(name) => {
-                self.unescaped.push(name);
-                self.step(Token::Unescaped(self.unescaped.len() - 1));
-            }
+            Cow::Owned(name) => self.unescaped_member(name),
         }
+    }
+
+    #[cold]
+    fn unescaped_member(&mut self, name: String) {
+        self.unescaped.push(name);
+        self.step(Token::Unescaped(self.unescaped.len() - 1));
     }
 
     fn step(&mut self, token: Token<'t>) {
@@ -134,9 +144,13 @@ impl<'t> Path<'t> {
     }
 
     fn forget_name(&mut self) {
-        if self.unescaped.is_empty() {
-            return;
+        if !self.unescaped.is_empty() {
+            self.forget_unescaped();
         }
+    }
+
+    #[cold]
+    fn forget_unescaped(&mut self) {
         if let Some((Token::Unescaped(at), _)) = self.steps.last() {
             self.unescaped.truncate(*at);
         }
@@ -145,10 +159,11 @@ impl<'t> Path<'t> {
     /// The node of the container the reader is in.
     pub(super) fn container(&mut self, tree: &mut Tree) -> NodeId {
         let containing = self.steps.len().saturating_sub(1);
-        let known = self.steps.iter().take(containing).rposition(|(_, node)| node.is_some());
-        let mut node = known.and_then(|at| self.steps.get(at)?.1).unwrap_or_default();
-        let unknown = known.map_or(0, |at| at + 1);
-        for (token, place) in self.steps.iter_mut().take(containing).skip(unknown) {
+        let steps = self.steps.get_mut(..containing).unwrap_or_default();
+        let known = steps.iter().rposition(|(_, node)| node.is_some());
+        let mut node = known.and_then(|at| steps.get(at)?.1).unwrap_or_default();
+        let unknown = steps.get_mut(known.map_or(0, |at| at + 1)..).unwrap_or_default();
+        for (token, place) in unknown {
             node = match *token {
                 Token::Element(index) => tree.add(node, index),
                 Token::Member(name) => tree.add_member(node, name),

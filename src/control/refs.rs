@@ -88,7 +88,13 @@ struct Site {
 pub(super) const FEW: usize = 128;
 
 impl References {
+    /// Where the place of the next reference is to be added.
     pub(super) fn tree(&mut self) -> &mut Tree {
+        if self.sites.is_empty() {
+            self.tree.reserve(FEW / 4);
+            self.sites.reserve(FEW / 4);
+            self.names.reserve(2 * FEW);
+        }
         &mut self.tree
     }
 

@@ -6,7 +6,8 @@ use std::{
 };
 
 use super::{
-    EncodeError, EncodeErrorKind, EnvelopeEncoder, Merged, Naming, NewPart, boundary, part::Content,
+    EncodeError, EncodeErrorKind, EnvelopeEncoder, Merged, Naming, NewPart, boundary,
+    naming::RandomBits, part::Content,
 };
 use crate::{
     Config, InvalidName, Limits,
@@ -43,6 +44,7 @@ use crate::{
 pub struct EnvelopeBuilder {
     config: Config,
     naming: Naming,
+    random: RandomBits,
     boundary: Option<Boundary>,
     control_name: PartName,
     json_without_parts: bool,
@@ -75,6 +77,7 @@ impl EnvelopeBuilder {
         Self {
             config,
             naming: Naming::default(),
+            random: RandomBits::new(),
             boundary: None,
             control_name: PartName::control(),
             json_without_parts: false,
@@ -134,7 +137,7 @@ impl EnvelopeBuilder {
             return Err(EncodeError::new(kind, None, Some(id)));
         }
         let name = match part.given_name() {
-            None => self.naming.name()?,
+            None => self.naming.name(&mut self.random)?,
             Some(name) => name.parse().map_err(|e: InvalidName| {
                 fault(EnvelopeErrorKind::NameInvalid.into(), e.position() as u64, &id)
             })?,
@@ -280,7 +283,9 @@ impl EnvelopeBuilder {
         let has = |name: &PartName| envelope.part(name.as_str()).is_some();
         match envelope.control_name() {
             Some(name) => self.control_name = name.clone(),
-            None if has(&self.control_name) => self.control_name = self.naming.name()?,
+            None if has(&self.control_name) => {
+                self.control_name = self.naming.name(&mut self.random)?
+            }
             None => {}
         }
         let merged = self.merge(envelope)?;

@@ -1,6 +1,9 @@
 //! Names for parts that were given none (ACP-ENC-3).
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::{
+    fmt,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use super::{EncodeError, EncodeErrorKind};
 use crate::{
@@ -34,21 +37,59 @@ pub enum Naming {
 
 impl Naming {
     /// A new name.
-    pub(super) fn name(&self) -> Result<PartName, EncodeError> {
+    pub(super) fn name(&self, random: &mut RandomBits) -> Result<PartName, EncodeError> {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let millis = u64::try_from(since_1970.as_millis()).unwrap_or(u64::MAX);
         let name = match self {
             Self::UuidV7 => {
-                let random = random()?;
-                let uuid = uuid::Builder::from_unix_timestamp_millis(millis, &random).into_uuid();
+                let bits = random.take()?;
+                let uuid = uuid::Builder::from_unix_timestamp_millis(millis, &bits).into_uuid();
                 uuid.to_string()
             }
-            Self::Agent(id) => format!("{id}-{millis}-{:016x}", u64::from_be_bytes(random()?)),
+            Self::Agent(id) => format!("{id}-{millis}-{:016x}", u64::from_be_bytes(random.take()?)),
         };
         name.parse().map_err(|invalid: InvalidName| {
             let at = Location::Value(invalid.position() as u64);
             EncodeError::new(EnvelopeErrorKind::NameInvalid, Some(at), None)
         })
+    }
+}
+
+/// Random bits for the names of one message. They are drawn for several names at once, since asking
+/// the system for them costs more than all the rest of a name.
+pub(super) struct RandomBits {
+    bytes: [u8; 256],
+    /// How many of them, from the end, were not taken yet.
+    left: usize,
+}
+
+impl RandomBits {
+    pub(super) const fn new() -> Self {
+        Self { bytes: [0; 256], left: 0 }
+    }
+
+    fn take<const N: usize>(&mut self) -> Result<[u8; N], EncodeError> {
+        if self.left < N {
+            self.bytes = random()?;
+            self.left = self.bytes.len();
+        }
+        let fresh = self.bytes.get(..self.left).and_then(|fresh| fresh.last_chunk());
+        self.left -= N;
+        fresh.copied().map_or_else(random, Ok)
+    }
+}
+
+/// None of them: a copy of a message must not give the names that the message gives.
+impl Clone for RandomBits {
+    fn clone(&self) -> Self {
+        Self::new()
+    }
+}
+
+/// The bits are nobody's business.
+impl fmt::Debug for RandomBits {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RandomBits").finish_non_exhaustive()
     }
 }
 
@@ -72,7 +113,8 @@ mod tests {
     #[test]
     fn without_a_name_it_is_a_uuid_of_version_7_acp_enc_3() {
         let before = millis();
-        let [a, b] = [0; 2].map(|_| Naming::UuidV7.name().unwrap());
+        let mut random = RandomBits::new();
+        let [a, b] = [0; 2].map(|_| Naming::UuidV7.name(&mut random).unwrap());
         assert_ne!(a, b);
         let uuid = uuid::Uuid::parse_str(a.as_str()).unwrap();
         assert_eq!((uuid.get_version_num(), a.as_str().len()), (7, 36));
@@ -81,10 +123,22 @@ mod tests {
     }
 
     #[test]
+    fn random_bits_are_taken_once_acp_enc_3() {
+        let mut random = RandomBits::new();
+        let mut taken = std::collections::HashSet::new();
+        for _ in 0..100 {
+            assert!(taken.insert(random.take::<16>().unwrap()));
+            assert!(taken.insert(random.clone().take::<16>().unwrap()));
+            random.take::<7>().unwrap();
+        }
+    }
+
+    #[test]
     fn an_agent_can_name_its_parts_after_itself_acp_enc_3() {
         let before = millis();
         let naming = Naming::Agent("agent-7.b_c".parse().unwrap());
-        let [a, b] = [0; 2].map(|_| naming.name().unwrap());
+        let mut random = RandomBits::new();
+        let [a, b] = [0; 2].map(|_| naming.name(&mut random).unwrap());
         assert_ne!(a, b);
         let rest = a.as_str().strip_prefix("agent-7.b_c-").unwrap();
         let (stamp, random) = rest.split_once('-').unwrap();
@@ -95,8 +149,8 @@ mod tests {
     #[test]
     fn an_agent_id_that_leaves_no_room_is_refused_acp_enc_3_acp_name_1() {
         let naming = |len| Naming::Agent("a".repeat(len).parse().unwrap());
-        assert_eq!(naming(225).name().unwrap().as_str().len(), 256);
-        let error = naming(226).name().unwrap_err();
+        assert_eq!(naming(225).name(&mut RandomBits::new()).unwrap().as_str().len(), 256);
+        let error = naming(226).name(&mut RandomBits::new()).unwrap_err();
         assert_eq!((error.code(), error.location()), ("name_invalid", Some(&Location::Value(256))));
     }
 }

@@ -141,7 +141,21 @@ where
         Ok(())
     }
 
+    /// The next bytes of the part that is coming.
+    fn poll_data(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, StreamError<E>>> {
+        while self.in_part {
+            match self.decoder.next_item(&mut self.input)? {
+                Status::Item(Item::Data(data)) => return Poll::Ready(Ok(Some(data))),
+                Status::Item(Item::PartEnd { .. }) => self.in_part = false,
+                Status::NeedInput => ready!(self.poll_chunk(cx))?,
+                _ => break,
+            }
+        }
+        Poll::Ready(Ok(None))
+    }
+
     /// The next item, and a chunk of the body only where one is needed.
+    #[inline]
     fn poll_item(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Item>, StreamError<E>>> {
         loop {
             match self.decoder.next_item(&mut self.input)? {
@@ -155,24 +169,29 @@ where
                     return Poll::Ready(Ok(Some(item)));
                 }
                 Status::End => return Poll::Ready(Ok(None)),
-                Status::NeedInput if self.cut => {
-                    let error = DecodeError::truncated(self.decoder.offset());
-                    return Poll::Ready(Err(error.into()));
-                }
-                Status::NeedInput => match ready!(Pin::new(&mut self.body).poll_next(cx)) {
-                    Some(Ok(chunk)) => {
-                        self.failing = false;
-                        self.input = chunk;
-                    }
-                    Some(Err(error)) => {
-                        self.failing = true;
-                        return Poll::Ready(Err(StreamError::Body(error)));
-                    }
-                    None if self.failing => self.cut = true,
-                    None => self.decoder.finish(),
-                },
+                Status::NeedInput => ready!(self.poll_chunk(cx))?,
             }
         }
+    }
+
+    /// Takes the next chunk of the body, or its end.
+    fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), StreamError<E>>> {
+        if self.cut {
+            return Poll::Ready(Err(DecodeError::truncated(self.decoder.offset()).into()));
+        }
+        match ready!(Pin::new(&mut self.body).poll_next(cx)) {
+            Some(Ok(chunk)) => {
+                self.failing = false;
+                self.input = chunk;
+            }
+            Some(Err(error)) => {
+                self.failing = true;
+                return Poll::Ready(Err(StreamError::Body(error)));
+            }
+            None if self.failing => self.cut = true,
+            None => self.decoder.finish(),
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -278,16 +297,12 @@ where
         Ok(bytes.freeze())
     }
 
+    #[inline]
     fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Result<Option<Bytes>, StreamError<E>>> {
         if !self.rest.is_empty() {
             return Poll::Ready(Ok(Some(std::mem::take(&mut self.rest))));
         }
-        while self.message.in_part {
-            if let Some(Item::Data(data)) = ready!(self.message.poll_item(cx))? {
-                return Poll::Ready(Ok(Some(data)));
-            }
-        }
-        Poll::Ready(Ok(None))
+        self.message.poll_data(cx)
     }
 }
 

@@ -180,6 +180,7 @@ impl EnvelopeDecoder {
     /// # Errors
     ///
     /// A [`DecodeError`] with any code but those of [`new`](Self::new); then the same at every call.
+    #[inline]
     pub fn next_item(&mut self, input: &mut impl Input) -> Result<Status<Item>, DecodeError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());

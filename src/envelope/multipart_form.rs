@@ -72,6 +72,7 @@ impl MultipartForm {
         }
     }
 
+    #[inline(always)]
     fn event(&mut self, event: Event, shared: &mut Shared) -> Result<Option<Item>, DecodeError> {
         match event {
             Event::PartStart(head) if head.index() == 0 => {

@@ -168,6 +168,7 @@ impl Parser {
     ///
     /// `delimiter_malformed`, `header_malformed`, `truncated`, `limit_parts`, `limit_part_size`,
     /// `limit_message_size`, `limit_header_size`, `limit_headers`; then the same at every call.
+    #[inline(always)]
     pub fn next_event(&mut self, input: &mut impl Input) -> Result<Status<Event>, ParseError> {
         if let Some(error) = &self.failed {
             return Err(error.clone());

@@ -47,6 +47,7 @@ pub(super) fn read(
 ) -> Result<Contents, ControlError> {
     match read_with(Members::hashed(), text, rules, own_name) {
         Some(outcome) => outcome,
+        // These are always sure.
         None => read_with(Members::exact(), text, rules, own_name).unwrap_or_else(|| {
             Err(ControlError::new(ControlErrorKind::MemberTwice, Place::Byte(0)))
         }),

@@ -8,7 +8,7 @@
 //! Only where a gram is in the table is the text around it compared with the needle, by the caller.
 //!
 //! A search that compares two bytes of the needle with all of the text, a vector at once, as memchr's
-//! `packedpair` does, reads eight times as many bytes, and is code for one kind of vector unit.
+//! `packedpair` does, reads all of it twice, and is code for one kind of vector unit.
 //!
 //! A needle that is too short for that is left to memchr's `memmem`.
 //!

@@ -140,14 +140,9 @@ fn controls(c: &mut Criterion) {
         let (document, expected) = document(len);
         let mut group = group(c, name, document.len(), 20);
         for row in ROWS {
-            let (mut sink, mut checked) = (Sink::timing(), false);
-            group.bench_function(row.name, |b| {
-                if !checked {
-                    row.check(&document, expected);
-                    checked = true;
-                }
-                b.iter(|| (row.run)(black_box(&document), &mut sink).expect(row.name));
-            });
+            let mut sink = Sink::timing();
+            let run = || (row.run)(black_box(&document), &mut sink).expect(row.name);
+            workload::row(&mut group, row.name, || row.check(&document, expected), run);
         }
         group.finish();
     }

@@ -98,17 +98,12 @@ fn measure(
     let input = content.written();
     let mut group = group(c, name, input.len, samples);
     for &(name, write) in ways {
-        let (mut sink, mut checked) = (Sink::timing(), false);
-        group.bench_function(name, |b| {
-            if !checked {
-                content.check(name, write);
-                checked = true;
-            }
-            b.iter(|| {
-                let segments = write(black_box(content)).expect(name);
-                segments.iter().for_each(|segment| sink.body(segment));
-            });
-        });
+        let mut sink = Sink::timing();
+        let run = || {
+            let segments = write(black_box(content)).expect(name);
+            segments.iter().for_each(|segment| sink.body(segment));
+        };
+        workload::row(&mut group, name, || content.check(name, write), run);
     }
     // `memcpy` writes into memory that it has; `into_bytes` allocates, and has its pages to be
     // made.
@@ -116,14 +111,10 @@ fn measure(
     let limits: [(&str, Limit); 3] =
         [("memcpy", limits::memcpy), ("read", limits::read), ("memmem", limits::memmem)];
     for (name, limit) in limits {
-        let (mut sink, mut checked) = (Sink::timing(), false);
-        group.bench_function(name, |b| {
-            if !checked {
-                limit(&input, &mut Sink::checking()).expect(name);
-                checked = true;
-            }
-            b.iter(|| limit(black_box(&input), &mut sink).expect(name));
-        });
+        let mut sink = Sink::timing();
+        let check = || limit(&input, &mut Sink::checking()).expect(name);
+        let run = || limit(black_box(&input), &mut sink).expect(name);
+        workload::row(&mut group, name, check, run);
     }
     group.finish();
 }

@@ -10,7 +10,7 @@ use std::hint::black_box;
 
 use criterion::Criterion;
 
-use crate::workload::{Input, Outcome, group, sink::Sink};
+use crate::workload::{self, Input, Outcome, group, sink::Sink};
 
 /// One line of a group.
 #[derive(Clone, Copy)]
@@ -47,21 +47,14 @@ const fn limit(name: &'static str, run: fn(&Input, &mut Sink) -> Outcome) -> Row
 pub(crate) fn measure(c: &mut Criterion, name: &str, samples: usize, input: &Input) {
     let mut group = group(c, name, input.len, samples);
     for row in ROWS {
-        let (mut sink, mut checked) = (Sink::timing(), false);
-        group.bench_function(row.name, |b| {
-            // Here, and not before: a row that is filtered out costs nothing.
-            if !checked {
-                row.check(input);
-                checked = true;
-            }
-            b.iter(|| (row.run)(black_box(input), &mut sink).expect(row.name));
-        });
+        let mut sink = Sink::timing();
+        let run = || (row.run)(black_box(input), &mut sink).expect(row.name);
+        workload::row(&mut group, row.name, || row.check(input), run);
     }
     group.finish();
 }
 
 impl Row {
-    /// What is fast and wrong is not measured.
     fn check(self, input: &Input) {
         let mut sink = Sink::checking();
         if let Err(error) = (self.run)(input, &mut sink) {

@@ -81,6 +81,24 @@ pub fn group<'c>(
     group
 }
 
+/// Measures `run`, which is checked first: what is fast and wrong is not measured. A row that is
+/// filtered out is not checked either.
+pub fn row(
+    group: &mut BenchmarkGroup<'_, WallTime>,
+    name: &str,
+    check: impl Fn(),
+    mut run: impl FnMut(),
+) {
+    let mut checked = false;
+    group.bench_function(name, |b| {
+        if !checked {
+            check();
+            checked = true;
+        }
+        b.iter(&mut run);
+    });
+}
+
 /// Splitmix64: random enough for bodies, and quick.
 pub struct Random(u64);
 

@@ -45,22 +45,33 @@ pub(super) fn read(
     rules: Rules,
     own_name: Option<&PartName>,
 ) -> Result<Contents, ControlError> {
-    match read_with(Members::hashed(), text, rules, own_name) {
-        Some(outcome) => outcome,
-        // These are always sure.
-        None => read_with(Members::exact(), text, rules, own_name).unwrap_or_else(|| {
-            Err(ControlError::new(ControlErrorKind::MemberTwice, Place::Byte(0)))
-        }),
+    let (mut reader, mut outcome) = pass(Members::hashed(), text, rules, own_name);
+    if reader.unsure {
+        (reader, outcome) = pass(Members::exact(), text, rules, own_name);
     }
+    if let Err(error) = outcome {
+        let looked_at = place::last_looked_at(text, &error);
+        let kind = reader.stopped.unwrap_or_else(|| syntax_fault(&error, looked_at < text.len()));
+        let at = match kind {
+            ControlErrorKind::TooDeep { limit } => place::first_deeper(text, limit),
+            ControlErrorKind::MemberTwice => place::string_end(text, reader.strings),
+            ControlErrorKind::NumberOutOfRange => place::number_start(text, looked_at),
+            _ => looked_at,
+        };
+        return Err(ControlError::new(kind, place::line_column(text, at)));
+    }
+    reader.references.close();
+    let Reader { references, reference_fault, depth, repeats_members, .. } = reader;
+    Ok(Contents { references, reference_fault, depth, repeats_members })
 }
 
-/// `None` where `members` are unsure whether a name comes twice.
-fn read_with<'t>(
+/// Reads `text` to its end or its first fault.
+fn pass<'t>(
     members: Members<'t>,
     text: &'t str,
     rules: Rules,
     own_name: Option<&'t PartName>,
-) -> Option<Result<Contents, ControlError>> {
+) -> (Reader<'t>, serde_json::Result<()>) {
     let max_depth = rules.max_depth.min(Limits::JSON_DEPTH_CEILING);
     let mut reader = Reader {
         text: address(text)..address(text) + text.len(),
@@ -81,24 +92,8 @@ fn read_with<'t>(
     deserializer.disable_recursion_limit();
     let outcome = Value { reader: &mut reader, role: Role::Ordinary }
         .deserialize(&mut deserializer)
-        .and_then(|_| deserializer.end());
-    if reader.unsure {
-        return None;
-    }
-    if let Err(error) = outcome {
-        let looked_at = place::last_looked_at(text, &error);
-        let kind = reader.stopped.unwrap_or_else(|| syntax_fault(&error, looked_at < text.len()));
-        let at = match kind {
-            ControlErrorKind::TooDeep { limit } => place::first_deeper(text, limit),
-            ControlErrorKind::MemberTwice => place::string_end(text, reader.strings),
-            ControlErrorKind::NumberOutOfRange => place::number_start(text, looked_at),
-            _ => looked_at,
-        };
-        return Some(Err(ControlError::new(kind, place::line_column(text, at))));
-    }
-    reader.references.close();
-    let Reader { references, reference_fault, depth, repeats_members, .. } = reader;
-    Some(Ok(Contents { references, reference_fault, depth, repeats_members }))
+        .and_then(|()| deserializer.end());
+    (reader, outcome)
 }
 
 /// `inside`: the fault is before the end of the text, whatever serde_json says.
@@ -129,7 +124,7 @@ struct Reader<'t> {
     /// The longest path so far.
     depth: usize,
     members: Members<'t>,
-    /// The pass has stopped because `members` were unsure.
+    /// The pass was stopped by `members` that were unsure whether a name comes twice.
     unsure: bool,
     repeats_members: bool,
     /// The value of the `$ref` that was read last, where it is a string.

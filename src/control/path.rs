@@ -167,9 +167,7 @@ impl<'t> Path<'t> {
             node = match *token {
                 Token::Element(index) => tree.add(node, index),
                 Token::Member(name) => tree.add_member(node, name),
-                Token::Unescaped(at) => {
-                    tree.add_member(node, self.unescaped.get(at).map_or("", String::as_str))
-                }
+                Token::Unescaped(at) => tree.add_member(node, name_at(&self.unescaped, at)),
             };
             *place = Some(node);
         }
@@ -186,11 +184,15 @@ impl<'t> Path<'t> {
             .map(|(token, _)| match *token {
                 Token::Element(index) => index.to_string().into(),
                 Token::Member(name) => Cow::Borrowed(name),
-                Token::Unescaped(at) => self.unescaped.get(at).map_or("", String::as_str).into(),
+                Token::Unescaped(at) => name_at(&self.unescaped, at).into(),
             })
             .collect();
         pointer(tokens.iter().map(AsRef::as_ref))
     }
+}
+
+fn name_at(names: &[String], at: usize) -> &str {
+    names.get(at).map_or("", String::as_str)
 }
 
 fn pointer<'a>(tokens: impl Iterator<Item = &'a str>) -> String {

@@ -1,7 +1,5 @@
 //! References (ACP-REF-1…7): the value `{"$ref":"name"}`, and the table of those in a document.
 
-use std::cmp::Ordering;
-
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 
 use super::path::{NodeId, Tree, index};
@@ -158,16 +156,8 @@ impl References {
         if self.group_name(guess) == name {
             return Some(guess);
         }
-        let (mut low, mut high) = (0, self.groups.len());
-        while low < high {
-            let middle = low.midpoint(high);
-            match self.group_name(middle).cmp(name) {
-                Ordering::Less => low = middle + 1,
-                Ordering::Equal => return Some(middle),
-                Ordering::Greater => high = middle,
-            }
-        }
-        None
+        let name_at = |start: u32| self.by_name.get(start as usize).map(|&site| self.name_of(site));
+        self.groups.binary_search_by(|&start| name_at(start).cmp(&Some(name))).ok()
     }
 
     pub(crate) fn contains(&self, name: &str) -> bool {

@@ -73,9 +73,10 @@ impl RandomBits {
             self.bytes = random()?;
             self.left = self.bytes.len();
         }
-        let fresh = self.bytes.get(..self.left).and_then(|fresh| fresh.last_chunk());
-        self.left -= N;
-        fresh.copied().map_or_else(random, Ok)
+        let fresh = self.bytes.get(..self.left).unwrap_or_default();
+        let Some((rest, bits)) = fresh.split_last_chunk() else { return random() };
+        self.left = rest.len();
+        Ok(*bits)
     }
 }
 

@@ -72,6 +72,7 @@ impl MultipartForm {
         }
     }
 
+    /// A part of `next_item`, for the reason given at [`Parser::next_event`].
     #[inline(always)]
     fn event(&mut self, event: Event, shared: &mut Shared) -> Result<Option<Item>, DecodeError> {
         match event {

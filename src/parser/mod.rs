@@ -32,7 +32,7 @@ mod state;
 use bytes::{Bytes, BytesMut};
 
 pub(crate) use self::head::Meaning;
-use self::state::{Line, State, Step, Tail};
+use self::state::{Line, State, Step, Tail, emit};
 pub use self::{
     error::{ParseError, ParseErrorKind},
     head::{FormDataHead, PartHead},
@@ -168,6 +168,8 @@ impl Parser {
     ///
     /// `delimiter_malformed`, `header_malformed`, `truncated`, `limit_parts`, `limit_part_size`,
     /// `limit_message_size`, `limit_header_size`, `limit_headers`; then the same at every call.
+    // Else an event is stored by this function and read again by its caller, which costs more than
+    // the transition.
     #[inline(always)]
     pub fn next_event(&mut self, input: &mut impl Input) -> Result<Status<Event>, ParseError> {
         if let Some(error) = &self.failed {
@@ -208,7 +210,7 @@ impl Parser {
             State::PartDue => return self.part_due(),
             State::CloseDue { offset } => {
                 self.state = State::Epilogue(Tail::Start);
-                return Ok(Some(Status::Item(Event::Close { offset })));
+                return Ok(emit(Event::Close { offset }));
             }
             _ => {}
         }
@@ -243,7 +245,7 @@ impl Parser {
             State::DelimiterLine(Line::CloseEnd) => Err(self.malformed_delimiter(self.offset)),
             State::Epilogue(Tail::Cr) => {
                 self.state = State::Epilogue(Tail::Text);
-                Ok(Some(Status::Item(Event::Epilogue { offset: self.offset })))
+                Ok(emit(Event::Epilogue { offset: self.offset }))
             }
             State::Epilogue(_) => Ok(Some(Status::End)),
             _ => Err(ParseError::new(ParseErrorKind::Truncated, self.offset, None)),

@@ -56,7 +56,7 @@ pub(super) enum Tail {
 /// What one transition has led to: an answer, or nothing yet.
 pub(super) type Step = Option<Status<Event>>;
 
-fn emit(event: Event) -> Step {
+pub(super) fn emit(event: Event) -> Step {
     Some(Status::Item(event))
 }
 

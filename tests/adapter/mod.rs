@@ -20,7 +20,7 @@ use acp_envelope::{ContentHead, Envelope, Item, Warning};
 use bytes::Bytes;
 use futures_util::{FutureExt as _, Stream};
 
-use crate::support::{Finding, Message, Part};
+use super::support::{Finding, Message, Part};
 
 /// What a [`Body`] was asked for.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]

@@ -234,7 +234,11 @@ fn apply(body: &mut Vec<u8>, damage: &Damage) {
 
 /// Any message: both forms, undamaged or damaged.
 pub fn message() -> impl Strategy<Value = Generated> {
-    let message = prop_oneof![8 => multipart().boxed(), 1 => json_form().boxed()];
+    damaged(prop_oneof![8 => multipart().boxed(), 1 => json_form().boxed()])
+}
+
+/// One of these messages, undamaged or damaged.
+pub fn damaged(message: impl Strategy<Value = Generated>) -> impl Strategy<Value = Generated> {
     (message, vec(damage(), 0..3)).prop_map(|(mut message, damages)| {
         damages.iter().for_each(|damage| apply(&mut message.body, damage));
         message

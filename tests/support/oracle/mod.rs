@@ -142,6 +142,39 @@ pub fn judge(content_type: &[u8], body: &[u8], policy: &Policy) -> Result<Messag
     }
 }
 
+/// Reads a Content-Disposition value without white space around it: the name as sent, the file name
+/// for display; or the byte at fault.
+pub fn disposition(value: &[u8]) -> Result<(Option<Vec<u8>>, Option<String>), usize> {
+    let field = form_data(value, (0, value.len())).map_err(|(_, at)| at)?;
+    Ok((field.parameter("name").map(|name| name.raw.clone()), file_name(&field)))
+}
+
+/// Names and values of parameters, without escapes.
+pub type Parameters = Vec<(String, Vec<u8>)>;
+
+/// Reads a media type without white space around it: its lower-case essence, and its parameters; or
+/// the byte at fault.
+pub fn media_type(value: &[u8]) -> Result<(String, Parameters), usize> {
+    let code = "content_type_invalid";
+    let field = Field::read(value, (0, value.len()), code, true, true).map_err(|(_, at)| at)?;
+    let parameters = field.parameters.iter().map(|p| (p.name.clone(), p.unescaped()));
+    Ok((field.head.clone(), parameters.collect()))
+}
+
+/// Reads the message's Content-Type: the boundary in multipart form; or the code and the byte of a
+/// fault.
+pub fn boundary_of(value: &[u8]) -> Result<Option<Vec<u8>>, (&'static str, usize)> {
+    match message_form(value, &Policy::default())? {
+        Form::Json(_) => Ok(None),
+        Form::Multipart(boundary) => Ok(Some(boundary)),
+    }
+}
+
+/// The byte that makes a name invalid.
+pub fn bad_byte_of_name(name: &[u8]) -> Option<usize> {
+    name_fault(name)
+}
+
 /// A fault before it is known what its offset counts: an error code and the offset.
 type Stop = (&'static str, usize);
 

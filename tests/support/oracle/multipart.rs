@@ -359,18 +359,7 @@ impl<'a> Reader<'a> {
 
     /// ACP-HDR-3, then ACP-NAME-1.
     pub(super) fn disposition(&self, value: (usize, usize), head: &mut Head) -> Result<(), Stop> {
-        let code = "disposition_invalid";
-        let field = Field::read(self.data, value, code, false, true)?;
-        if field.head != "form-data" {
-            return Err((code, field.at));
-        }
-        let mut seen = HashSet::new();
-        for Parameter { name, name_at, .. } in &field.parameters {
-            let continued = name.starts_with("filename*") && name != "filename*";
-            if name.starts_with("name*") || continued || !seen.insert(name) {
-                return Err((code, *name_at));
-            }
-        }
+        let field = form_data(self.data, value)?;
         if let Some(Parameter { raw, raw_at, .. }) = field.parameter("name") {
             if let Some(at) = name_fault(raw) {
                 return Err(("name_invalid", raw_at + at));
@@ -429,6 +418,23 @@ impl<'a> Reader<'a> {
         }
         Ok(())
     }
+}
+
+/// A Content-Disposition without regard to the name's value (ACP-HDR-3).
+pub(super) fn form_data(bytes: &[u8], value: (usize, usize)) -> Result<Field, Stop> {
+    let code = "disposition_invalid";
+    let field = Field::read(bytes, value, code, false, true)?;
+    if field.head != "form-data" {
+        return Err((code, field.at));
+    }
+    let mut seen = HashSet::new();
+    for Parameter { name, name_at, .. } in &field.parameters {
+        let continued = name.starts_with("filename*") && name != "filename*";
+        if name.starts_with("name*") || continued || !seen.insert(name) {
+            return Err((code, *name_at));
+        }
+    }
+    Ok(field)
 }
 
 /// The offset of what makes a name invalid (ACP-NAME-1).

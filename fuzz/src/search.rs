@@ -5,13 +5,13 @@
 //! piece of the delimiter, or for itself: near-misses are what a search can get wrong.
 
 use acp_envelope::{
-    Control, EnvelopeBuilder, Location, NewPart, Status,
+    Control, EnvelopeBuilder, Limits, Location, NewPart, Status,
     parser::{Event, Parser},
     syntax::Boundary,
 };
 use bytes::Bytes;
 
-use super::{Limits, chunks};
+use super::message::chunks;
 
 const CHARACTERS: &[u8; 70] =
     b"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ'()+_,./";

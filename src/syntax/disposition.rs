@@ -111,8 +111,9 @@ impl<'a> Disposition<'a> {
 /// `UTF-8'language'value` (RFC 8187 §3.2.1); `None` when it is anything else.
 fn extended(sent: &Value<'_>) -> Option<String> {
     let mut pieces = sent.text.splitn(3, |&b| b == b'\'');
-    let (charset, _language, value) = (pieces.next()?, pieces.next()?, pieces.next()?);
-    if sent.quoted || !charset.eq_ignore_ascii_case(b"utf-8") {
+    let (charset, language, value) = (pieces.next()?, pieces.next()?, pieces.next()?);
+    let is_language = language.iter().all(|&b| b.is_ascii_alphanumeric() || b == b'-');
+    if sent.quoted || !charset.eq_ignore_ascii_case(b"utf-8") || !is_language {
         return None;
     }
     let mut decoded = Vec::with_capacity(value.len());
@@ -175,6 +176,8 @@ mod tests {
             ("filename=a%22b", "a\"b"),
             ("filename=x; filename*=utf-8''%E2%82%AC", "€"),
             ("filename=x; filename*=UTF-8'en'a", "a"),
+            ("filename=x; filename*=UTF-8'de-CH-1996'a", "a"),
+            ("filename=x; filename*=UTF-8'e$'a", "x"),
             ("filename=x; filename*=iso-8859-1''%E9", "x"),
             ("filename=x; filename*=utf-8''%C3", "x"),
             ("filename=x; filename*=utf-8''a%0Ab", "x"),

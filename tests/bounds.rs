@@ -1,5 +1,5 @@
-//! Memory stays within what [`Limits`] documents, whatever the sender does, and work grows with the
-//! message and no faster (ACP-LIM-1…9). Counted, not timed.
+//! Memory stays within what [`Limits`] documents, whatever the sender does (ACP-LIM-1…9). Counted, not
+//! estimated. What the same inputs cost in work is counted in `benches/work.rs`.
 
 mod fixture;
 
@@ -195,10 +195,11 @@ fn name(mut n: usize, length: usize) -> String {
     String::from_utf8(name).unwrap()
 }
 
-/// Compares with what is documented; `times` says how often more than the document may be in use.
-fn check_document(what: &str, content_type: &str, text: Vec<u8>, text_times: u64) {
+/// Compares with what is documented; `text_times` says how many sizes of the document its text may
+/// have.
+fn check_document(what: &str, content_type: &str, text: Vec<u8>, text_times: u64, config: Config) {
     let n = text.len() as u64;
-    assert!(text.len() <= MIB, "{what}: {n}");
+    let config = config.limits(Limits::new().max_json_bytes(text.len().max(MIB)));
     let text = shared(text);
     // Whole, as it mostly comes, and in the two pieces that make the buffer largest.
     let cuts: [Vec<Bytes>; 3] = [
@@ -207,7 +208,7 @@ fn check_document(what: &str, content_type: &str, text: Vec<u8>, text_times: u64
         vec![text.slice(..text.len() - 1), text.slice(text.len() - 1..)],
     ];
     for (cut, buffers) in cuts.into_iter().zip([0, GROWN, GROWN]) {
-        let outcome = run(content_type, cut, Config::new());
+        let outcome = run(content_type, cut, config);
         let ends = ["ok", "ref_unresolved"];
         assert!(ends.contains(&outcome.code), "{what}: {}", outcome.code);
         let kept = (buffers + text_times + REFERENCES) * n + FIXED;
@@ -219,7 +220,7 @@ fn check_document(what: &str, content_type: &str, text: Vec<u8>, text_times: u64
 }
 
 fn check_json(what: &str, text: String) {
-    check_document(what, JSON, text.into_bytes(), 0);
+    check_document(what, JSON, text.into_bytes(), 0, Config::new());
 }
 
 #[test]
@@ -239,6 +240,15 @@ fn references_are_kept_small_acp_lim_5_acp_lim_6() {
         "members",
         document("{", |n| format!("\"{}\":{}", name(n, 3), reference("a")), "}", MIB),
     );
+}
+
+#[test]
+fn a_hundred_thousand_references_are_kept_small_acp_lim_6() {
+    for name in ["a", "a-name-of-thirty-two-characters.."] {
+        check_json("one name", format!("[{}]", vec![reference(name); 100_000].join(",")));
+    }
+    let distinct: Vec<_> = (0..100_000).map(|n| reference(&name(n, 4))).collect();
+    check_json("distinct names", format!("[{}]", distinct.join(",")));
 }
 
 /// One long name above 50,000 references is kept once: spelled out in every pointer it would be 15 GB.
@@ -281,8 +291,28 @@ fn member_names_of_nested_objects_are_not_kept_acp_lim_5_acp_lim_9() {
 }
 
 #[test]
+fn members_given_twice_are_not_kept_acp_lim_5_acp_ctl_5() {
+    let twice = |n| format!("\"{0}\":0,\"{0}\":0", name(n, 3));
+    let objects = |_| "{\"a\":0,\"a\":{\"b\":0,\"b\":0}}".to_owned();
+    for (what, text) in [
+        ("one name", document("{", |_| "\"a\":0".to_owned(), "}", MIB)),
+        ("one escaped name", document("{", |_| "\"\\u0061\":0".to_owned(), "}", MIB)),
+        ("each name twice", document("{", twice, "}", MIB)),
+        ("small objects", document("[", objects, "]", MIB)),
+    ] {
+        let body = shared(text.clone());
+        let refused = run(JSON, [body], Config::new());
+        assert_eq!(refused.code, "control_malformed", "{what}");
+        assert!(refused.peak <= JUDGING * text.len() as u64 + FIXED, "{what}: {}", refused.peak);
+        let allowed = Config::new().allow_duplicate_members(true);
+        check_document(what, JSON, text.into_bytes(), 0, allowed);
+    }
+}
+
+#[test]
 fn strings_of_escapes_are_not_kept_acp_lim_5() {
     check_json("one string", format!("\"{}\"", "\\n".repeat(MIB / 2 - 1)));
+    check_json("one name", format!("{{\"{}\":0}}", "\\ud83d\\ude00".repeat(MIB / 12 - 1)));
     check_json(
         "many strings",
         document("[", |_| format!("\"{}\"", "\\u0061".repeat(20)), "]", MIB),
@@ -294,13 +324,19 @@ fn a_document_in_another_charset_is_kept_with_its_text_acp_lim_5() {
     let utf16 = |text: &str| text.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
     let charset = |name: &str| format!("{JSON}; charset={name}");
     let names = document("{", |n| format!("\"{}\":0", name(n, 3)), "}", MIB / 2);
-    check_document("UTF-16 names", &charset("utf-16le"), utf16(&names), TEXT);
+    check_document("UTF-16 names", &charset("utf-16le"), utf16(&names), TEXT, Config::new());
     let text = format!("\"{}\"", "€".repeat(MIB / 2 - 2));
-    check_document("UTF-16 text", &charset("utf-16le"), utf16(&text), TEXT);
+    check_document("UTF-16 text", &charset("utf-16le"), utf16(&text), TEXT, Config::new());
     let mut euros = vec![0x80; MIB];
     euros[0] = b'"';
     euros[MIB - 1] = b'"';
-    check_document("one byte a character, three in UTF-8", &charset("windows-1252"), euros, TEXT);
+    check_document(
+        "one byte a character, three in UTF-8",
+        &charset("windows-1252"),
+        euros,
+        TEXT,
+        Config::new(),
+    );
 }
 
 #[test]

@@ -2,24 +2,18 @@
 //! names and content: our own decoder and the crate `multer` here, parsers of other languages by
 //! `tests/interop/run` (ACP-ENC-1…8).
 
+#[path = "support/multer.rs"]
+mod peer;
 mod support;
 
-use std::{
-    borrow::Cow,
-    collections::BTreeMap,
-    convert::Infallible,
-    env, fs,
-    path::Path,
-    pin::pin,
-    task::{Context, Poll, Waker},
-};
+use std::{borrow::Cow, collections::BTreeMap, env, fs, path::Path};
 
 use acp_envelope::{
     Control, EnvelopeBuilder, EnvelopeEncoder, NewPart, PartName, decode, syntax::Boundary,
 };
 use bytes::Bytes;
-use futures_util::{Stream, stream};
 use multer::Multipart;
+use peer::{arriving, run};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
@@ -476,30 +470,6 @@ fn double_backslashes(filename: &str) -> String {
     let escaped =
         |(c, next)| if (c, next) == ('\\', Some('\\')) { "\\\\".into() } else { String::from(c) };
     filename.chars().zip(next).map(escaped).collect()
-}
-
-/// `body` in chunks, each of which the reader has to wait for.
-fn arriving(body: &Bytes, chunk: usize) -> impl Stream<Item = Result<Bytes, Infallible>> {
-    let (mut rest, mut is_there) = (body.clone(), true);
-    stream::poll_fn(move |context| {
-        is_there = !is_there;
-        if !is_there {
-            context.waker().wake_by_ref();
-            return Poll::Pending;
-        }
-        let next = rest.split_to(chunk.min(rest.len()));
-        Poll::Ready((!next.is_empty()).then_some(Ok(next)))
-    })
-}
-
-/// Polls until the end. What is waited for here is always there at the next poll.
-fn run<T>(future: impl Future<Output = T>) -> T {
-    let (mut future, mut context) = (pin!(future), Context::from_waker(Waker::noop()));
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut context) {
-            return output;
-        }
-    }
 }
 
 /// `tests/interop/run` asks for the messages as files, and has parsers of other languages read them.

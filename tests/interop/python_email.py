@@ -14,18 +14,19 @@ def read(content_type, pieces):
     for piece in pieces:
         parser.feed(piece)
     message = parser.close()
-    if message.defects or message.preamble or message.epilogue:
-        raise ValueError((message.defects, message.preamble, message.epilogue))
+    if message.defects:
+        raise ValueError(message.defects)
     for part in message.iter_parts():
         if part.defects:
             raise ValueError(part.defects)
-        parameters = part["content-disposition"].params
+        disposition = part["content-disposition"]
+        parameters = disposition.params if disposition else {}
         yield {
             "disposition": part.get_content_disposition(),
             "name": parameters.get("name"),
             "filename": parameters.get("filename"),
             # As it stands in the message; str(part["content-type"]) is written anew.
-            "content_type": dict(part.raw_items())["Content-Type"],
+            "content_type": dict(part.raw_items()).get("Content-Type"),
             "essence": part.get_content_type(),
             "content": part.get_payload(decode=True),
         }

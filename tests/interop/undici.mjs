@@ -37,13 +37,13 @@ function isInMessage(text, contentType, body) {
 }
 
 function expected(part, got) {
-  if (part.filename === null) {
+  if (got.filename === null) {
     const { name, filename, len, sha256 } = part;
     return got.decoded === undefined ? { name, filename, len, sha256 } : { name, filename, decoded: true };
   }
   // Backslashes have no meaning for WHATWG; a File's type is in lower case.
-  const [filename, content_type] = [doubleBackslashes(part.filename), part.content_type.toLowerCase()];
-  return { ...part, filename, content_type };
+  const filename = part.filename && doubleBackslashes(part.filename);
+  return { ...part, filename, content_type: part.content_type?.toLowerCase() };
 }
 
 // undici, up to 7.30 at least, takes the boundary's text for a delimiter wherever it stands, then finds no line end

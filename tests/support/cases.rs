@@ -45,7 +45,8 @@ pub fn corpus() -> Vec<Case> {
     cases.map(|case| corpus_case(&case)).collect()
 }
 
-fn corpus_case(case: &Value) -> Case {
+/// A case as the corpus writes it.
+pub fn corpus_case(case: &Value) -> Case {
     let rules = case["rule"].as_array().unwrap();
     Case {
         id: case["id"].as_str().unwrap().to_owned(),

@@ -267,7 +267,9 @@ impl EnvelopeBuilder {
     /// # Errors
     ///
     /// Those of [`add`](Self::add) and [`build`](Self::build): an envelope that was decoded with
-    /// another configuration than this may be refused.
+    /// another configuration than this may be refused. So may one that came with a head just within
+    /// `limit_headers` or `limit_header_size`: names are quoted here, and a part without Content-Type
+    /// gets the one that it has by default.
     ///
     /// ```
     /// use acp_envelope::{EnvelopeBuilder, decode};

@@ -27,9 +27,12 @@ use fixture::{JSON, MULTIPART, control, message, message_of, part, reference};
 /// Bytes of the smallest message.
 const N: usize = 32 << 10;
 
-/// Twice as much more costs twice as much more. What is above that is for buffers and tables that
-/// double; with a quadratic share it would go to four.
-const MOST: f64 = 2.2;
+/// Twice as much more costs twice as much more. What is above that is for tables that double; with
+/// anything quadratic it goes to four.
+const MOST: f64 = 2.5;
+
+/// Instructions a byte that are not looked at: hashes are seeded anew in every run.
+const NOISE: f64 = 1.0;
 
 /// What is done with the bytes.
 #[derive(Clone, Copy)]
@@ -143,15 +146,16 @@ fn main() -> ExitCode {
 /// Measures and prints one case in pieces of `size`.
 fn is_linear(case: &Case, size: usize) -> bool {
     let [a, b, c] = [1, 2, 4].map(|times| instructions(case, times * N, size));
-    let growth = (c - b) as f64 / (b - a) as f64;
-    let verdict = if growth <= MOST { "ok" } else { "FAILED" };
-    let each = (c - b) as f64 / (2 * N) as f64;
-    println!("{verdict:6} {growth:4.2}  {each:7.2} a byte  {} in pieces of {size}", case.name);
-    growth <= MOST
+    let (first, second) = (b - a, c - b);
+    let is_linear = second <= MOST * first + NOISE * N as f64;
+    let verdict = if is_linear { "ok" } else { "FAILED" };
+    let (growth, each) = (second / first, second / (2 * N) as f64);
+    println!("{verdict:6} {growth:5.2}  {each:7.2} a byte  {} in pieces of {size}", case.name);
+    is_linear
 }
 
 /// What a run of this program on a message of `n` bytes executes.
-fn instructions(case: &Case, n: usize, size: usize) -> u64 {
+fn instructions(case: &Case, n: usize, size: usize) -> f64 {
     let name = format!("acp-work-{}-{:?}", std::process::id(), thread::current().id());
     let file = env::temp_dir().join(name);
     fs::write(&file, (case.make)(n)).expect("the message can be written");

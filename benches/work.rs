@@ -27,9 +27,9 @@ use fixture::{JSON, MULTIPART, control, message, message_of, part, reference};
 /// Bytes of the smallest message.
 const N: usize = 32 << 10;
 
-/// Twice as much more costs twice as much more. What is above that is for tables that double; with
-/// anything quadratic it goes to four.
-const MOST: f64 = 2.5;
+/// Twice as much more costs twice as much more. What is above that is for tables and buffers that
+/// double; quadratic work would cost four times as much.
+const MOST: f64 = 3.0;
 
 /// Instructions a byte that are not looked at: hashes are seeded anew in every run.
 const NOISE: f64 = 1.0;
@@ -130,7 +130,7 @@ fn main() -> ExitCode {
         for _ in 0..threads {
             scope.spawn(|| {
                 while let Some(case) = CASES.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    for size in [1, 64 << 10] {
+                    for size in [1, 4 << 10] {
                         failed.fetch_add(usize::from(!is_linear(case, size)), Ordering::Relaxed);
                     }
                 }
